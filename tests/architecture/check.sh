@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Rules about the source that no other tool checks, one function each. check.sh list | check.sh <name> <root of the source> <compiler>
-# A check prints one line for every violation and fails if there is one.
+# A check prints one line for every violation and fails if there is one. check.sh count <root of the source> prints what counters.txt should say.
 set -euo pipefail
 export LC_ALL=C
 
@@ -12,8 +12,8 @@ optional_modules="engine estimator media mpi testing"
 uses="engine>media"
 longest=450
 
-checks="folder_order include_style no_cycles no_macros first_lines length names tests_mirror_headers forbidden_includes
-  one_place cost_of_including custom_loop_without_eigen"
+checks="folder_order include_style no_cycles no_macros macro_on_declarations first_lines length names tests_mirror_headers forbidden_includes
+  one_place counters cost_of_including custom_loop_without_eigen"
 
 headers() { (cd "$root/include/trainhook" && find . -name '*.hpp' ! -path '*/impl/*' | sed 's|^\./||' | sort); }
 sources() { (cd "$root" && find include tests examples -type f \( -name '*.hpp' -o -name '*.ipp' -o -name '*.cpp' \) | sort); }
@@ -80,6 +80,11 @@ check_no_cycles() {  # peel off headers that include nothing any more; what stay
 check_no_macros() {
   while read -r found; do violation "$found"; done < <(
     cd "$root" && grep -rnE '^[[:space:]]*#[[:space:]]*(define|undef)' include --include=*.[hi]pp | grep -vE '# ?define TRAINHOOK_(DECL|MISTAKE|REFUSED)' || true)
+}
+
+check_macro_on_declarations() {  # a function that was declared inline is inline; a helper of bodies says inline itself
+  while read -r found; do violation "$found: a definition does not repeat TRAINHOOK_DECL"; done < <(
+    cd "$root" && { grep -rnE '^([^ /].*)?TRAINHOOK_DECL' include --include=*.ipp; grep -rnE 'TRAINHOOK_DECL .*[{]$' include --include=*.hpp; } || true)
 }
 
 check_first_lines() {  # the licence; then, in what others include, what the file is for
@@ -185,6 +190,53 @@ check_one_place() {  # what can fail on a real machine is done where the failure
     cd "$root" && grep -rnE '\bstd::(j?thread|async)\b|pthread_create' include --include=*.[hi]pp | grep -vE '^include/trainhook/core/impl/thread[.]ipp|//' || true)
 }
 
+# The public types of a folder of the library: what is defined in a namespace other than detail, one "<file> <name>" a line.
+public_types() {
+  find "$1" -name '*.hpp' ! -path '*/impl/*' | sort | xargs -r awk '
+    FNR == 1 { detail = 0 }
+    /^namespace .*detail.*[{]$/ { detail = 1 }
+    /^}.*namespace .*detail/ { detail = 0 }
+    !detail && /^(class|struct|enum|enum class) [A-Za-z0-9_:]+/ && !/^[^{]*;/ && !/<.*[{]$/ {
+      name = $0; sub(/^(enum )?(class|struct|enum) /, "", name); sub(/[^A-Za-z0-9_].*/, "", name)
+      file = FILENAME; sub(/.*\/trainhook\//, "", file)
+      print file, name
+    }'
+}
+
+# Lines that know of other processes. A tensor has a rank, too, so "rank" alone does not count.
+knows_ranks='[Aa]greement|[Vv]otes\b|\bvote\b|[Cc]ollective|[Mm]aster|\brank_|\branks\b|of_ranks|\bRank[A-Z]|OfRanks?\b|[Oo]ther_?[Pp]arts'
+
+# The size of the core library, folder by folder, and of what does not belong there, file by file: "<what> <where> <how much>" a line.
+counted() {
+  local folder
+  cd "$root/include/trainhook"
+  for folder in $core_library; do
+    [ -d "$folder" ] || continue
+    echo "lines $folder $(find "$folder" -name '*.[hi]pp' -exec cat {} + | wc -l)"
+    echo "headers $folder $(find "$folder" -name '*.hpp' ! -path '*/impl/*' | wc -l)"
+    echo "public_types $folder $(public_types "$folder" | wc -l)"
+  done
+  for folder in $core_library; do
+    [ ! -d "$folder" ] || grep -rcE "$knows_ranks" "$folder" --include=*.[hi]pp | grep -v ':0$' | sort | sed 's/^/knows_ranks /; s/:/ /' || true
+  done
+}
+
+check_counters() {  # what has to become smaller: numbers in counters.txt may only fall
+  local what where most culprit number
+  while read -r what where number; do
+    most=$(awk -v what="$what" -v where="$where" '$1 == what && $2 == where { print $3 }' "$root/tests/architecture/counters.txt")
+    echo "$check: $what of $where: $number of ${most:-0}"
+    [ "$number" -gt "${most:-0}" ] || continue
+    culprit=""
+    case $what in
+      public_types) culprit=$(cd "$root/include/trainhook" && public_types "$where") ;;
+      knows_ranks) culprit=$(cd "$root/include/trainhook" && grep -nE "$knows_ranks" "$where") ;;
+      headers) culprit=$(headers | grep "^$where/") ;;
+    esac
+    violation "$what of $where: $number, more than ${most:-0}${culprit:+:$'\n'$culprit}"
+  done < <(counted)
+}
+
 check_cost_of_including() {  # kilobytes after preprocessing for programs that link the compiled library: a measure that does not depend on the machine
   local allowance=100  # percent; the standard library of a newer g++ is larger
   [ "$("$compiler" -dumpversion)" = 12 ] || allowance=140
@@ -213,6 +265,7 @@ if [ "$check" = list ]; then
   exit 0
 fi
 root=$(cd "$2" && pwd)
+if [ "$check" = count ]; then counted; exit 0; fi
 compiler=$3
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

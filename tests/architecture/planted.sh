@@ -18,6 +18,8 @@ build_tree() {
   rm -rf "${tree:?}"/*
   mkdir -p "$tree/examples" "$tree/tests/architecture" "$tree/tests/core"
   echo "core/tensor.hpp 900" >"$tree/tests/architecture/costs.txt"
+  printf '%s\n' "lines core 20" "headers core 1" "lines io 20" "headers io 1" "lines session 8" "headers session 1" \
+    >"$tree/tests/architecture/counters.txt"
   header core/tensor.hpp "#include <string>"
   header io/disk.hpp "#include <trainhook/core/tensor.hpp>"
   header session/step.hpp "#include <trainhook/io/disk.hpp>"
@@ -62,6 +64,7 @@ header io/disk.hpp "#include <trainhook/io/tape.hpp>"; header io/tape.hpp "#incl
 header io/impl/disk.ipp "#include <trainhook/session/step.hpp>"; finds folder_order "io/disk.hpp includes session/step.hpp"
 header core/tape.hpp "#include <trainhook/core/tensor.hpp>"; header core/impl/tensor.ipp "#include <trainhook/core/tape.hpp>"; finds no_cycles "core/tape.hpp is part"
 header io/disk.hpp "#define LEAK 1"; finds no_macros "disk.hpp:5"
+header io/impl/disk.ipp "TRAINHOOK_DECL int Disk::size() const { return 0; }"; finds macro_on_declarations "disk.ipp:5"
 sed -i 1d "$tree/include/trainhook/io/disk.hpp"; finds first_lines "io/disk.hpp: the first line"
 sed -i 1d "$tree/tests/core/tensor_test.cpp"; finds first_lines "tensor_test.cpp: the first line"
 sed -i 2d "$tree/include/trainhook/io/disk.hpp"; finds first_lines "io/disk.hpp: the second line"
@@ -84,6 +87,10 @@ header media/picture.hpp "#include <iostream>"; finds forbidden_includes "pictur
 header engine/kernel.hpp "#include <mpi.h>"; finds forbidden_includes "kernel.hpp:5"
 header io/impl/disk.ipp "inline void read() { std::thread([] {}).join(); }"; finds one_place "disk.ipp:5"
 header core/tensor.hpp "#include <regex>"; finds cost_of_including "core/tensor.hpp brings in"
+header io/tape.hpp; finds counters "headers of io: 2, more than 1:"
+header io/disk.hpp "struct Disk {" "};"; finds counters "io/disk.hpp Disk"
+header io/disk.hpp "/// One of the disks of all ranks."; finds counters "knows_ranks of io/disk.hpp: 1, more than 0"
+awk "BEGIN { for (i = 0; i < 20; ++i) print \"//\" }" >>"$tree/include/trainhook/io/disk.hpp"; finds counters "lines of io: 25, more than 20"
 echo "core/gone.hpp 5" >>"$tree/tests/architecture/costs.txt"; finds cost_of_including "core/gone.hpp is listed"
 echo "#include <Eigen/Core>" >>"$tree/examples/custom_loop.cpp"; finds custom_loop_without_eigen "reaches Eigen"
 

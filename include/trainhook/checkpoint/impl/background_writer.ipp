@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL BackgroundWriter::~BackgroundWriter() {
+BackgroundWriter::~BackgroundWriter() {
   if (!process_.is_here()) return;
   {
     const std::scoped_lock lock(mutex_);
@@ -22,13 +22,13 @@ TRAINHOOK_DECL BackgroundWriter::~BackgroundWriter() {
   thread_.join();
 }
 
-TRAINHOOK_DECL bool BackgroundWriter::is_busy() {
+bool BackgroundWriter::is_busy() {
   expect_here();
   const std::scoped_lock lock(mutex_);
   return writing_ || waiting_.has_value();
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> BackgroundWriter::submit(std::int64_t step, Commit commit) {
+std::optional<std::int64_t> BackgroundWriter::submit(std::int64_t step, Commit commit) {
   if (!has_thread()) {
     write_in_place(step, std::move(commit));
     return std::nullopt;
@@ -42,14 +42,14 @@ TRAINHOOK_DECL std::optional<std::int64_t> BackgroundWriter::submit(std::int64_t
   return replaced ? std::optional(replaced->step) : std::nullopt;
 }
 
-TRAINHOOK_DECL void BackgroundWriter::write_in_place(std::int64_t step, Commit commit) {
+void BackgroundWriter::write_in_place(std::int64_t step, Commit commit) {
   Job job{step, std::move(commit)};
   Outcome outcome = run(job);
   const std::scoped_lock lock(mutex_);
   add(std::move(outcome));
 }
 
-TRAINHOOK_DECL bool BackgroundWriter::has_thread() {
+bool BackgroundWriter::has_thread() {
   expect_here();
   if (thread_.joinable()) return true;
   try {
@@ -61,7 +61,7 @@ TRAINHOOK_DECL bool BackgroundWriter::has_thread() {
   return thread_.joinable();
 }
 
-TRAINHOOK_DECL std::optional<BackgroundWriter::Outcome> BackgroundWriter::take_outcome() {
+std::optional<BackgroundWriter::Outcome> BackgroundWriter::take_outcome() {
   expect_here();
   const std::scoped_lock lock(mutex_);
   if (outcomes_.empty()) return std::nullopt;
@@ -71,13 +71,13 @@ TRAINHOOK_DECL std::optional<BackgroundWriter::Outcome> BackgroundWriter::take_o
   return outcome;
 }
 
-TRAINHOOK_DECL void BackgroundWriter::wait() {
+void BackgroundWriter::wait() {
   expect_here();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !writing_ && !waiting_; });
 }
 
-TRAINHOOK_DECL void BackgroundWriter::work() noexcept {
+void BackgroundWriter::work() noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return waiting_ || closing_; });
@@ -94,12 +94,12 @@ TRAINHOOK_DECL void BackgroundWriter::work() noexcept {
   }
 }
 
-TRAINHOOK_DECL void BackgroundWriter::add(Outcome outcome) {
+void BackgroundWriter::add(Outcome outcome) {
   outcomes_.push_back(std::move(outcome));
   outcomes_ready_.fetch_add(1, std::memory_order_release);
 }
 
-TRAINHOOK_DECL BackgroundWriter::Outcome BackgroundWriter::run(Job& job) noexcept {
+BackgroundWriter::Outcome BackgroundWriter::run(Job& job) noexcept {
   Outcome outcome{.step = job.step};
   try {
     outcome.prefix = job.commit();

@@ -23,7 +23,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void remove_if_there(FileSystem& file_system, const std::string& path) {
+void remove_if_there(FileSystem& file_system, const std::string& path) {
   try {
     file_system.remove_file(path);
   } catch (const NotFoundError&) {  // that is what was wanted
@@ -31,14 +31,14 @@ TRAINHOOK_DECL void remove_if_there(FileSystem& file_system, const std::string& 
 }
 
 /// Removes the data and `.meta` of the checkpoint `base`.
-TRAINHOOK_DECL void remove_data(FileSystem& file_system, const std::string& directory, std::string_view base) {
+inline void remove_data(FileSystem& file_system, const std::string& directory, std::string_view base) {
   for (const std::string& name : file_system.list_directory(directory)) {
     if (name == fmt::format("{}.meta", base) || base_of_data(name) == base)
       remove_if_there(file_system, join_path(directory, name));
   }
 }
 
-TRAINHOOK_DECL std::vector<std::string> remove_checkpoint_files(FileSystem& file_system, const std::string& prefix) {
+std::vector<std::string> remove_checkpoint_files(FileSystem& file_system, const std::string& prefix) {
   const std::string directory = parent_path(prefix);
   const std::string_view base = base_name(prefix);
   std::vector<std::string> records;
@@ -161,13 +161,12 @@ class SaveFinisher {
   std::set<std::string> unfinished_;        // endings of the names of what could not be finished
 };
 
-TRAINHOOK_DECL InterruptedSaves finish_interrupted_saves(FileSystem& file_system, const std::string& directory) {
+InterruptedSaves finish_interrupted_saves(FileSystem& file_system, const std::string& directory) {
   if (!file_system.is_directory(directory)) return {};
   return SaveFinisher(file_system, directory).run();
 }
 
-TRAINHOOK_DECL bool begin_removal(FileSystem& file_system, const std::string& prefix,
-                                  std::vector<std::string>& records) noexcept {
+bool begin_removal(FileSystem& file_system, const std::string& prefix, std::vector<std::string>& records) noexcept {
   try {
     std::ranges::move(remove_checkpoint_files(file_system, prefix), std::back_inserter(records));
     return true;
@@ -178,8 +177,8 @@ TRAINHOOK_DECL bool begin_removal(FileSystem& file_system, const std::string& pr
   }
 }
 
-TRAINHOOK_DECL void end_removals(FileSystem& file_system, const std::string& state_file,
-                                 std::vector<std::string>& records, FunctionRef<void()> write_state) noexcept {
+void end_removals(FileSystem& file_system, const std::string& state_file, std::vector<std::string>& records,
+                  FunctionRef<void()> write_state) noexcept {
   try {
     write_state();
     for (; !records.empty(); records.pop_back()) remove_if_there(file_system, records.back());
@@ -193,7 +192,7 @@ TRAINHOOK_DECL void end_removals(FileSystem& file_system, const std::string& sta
 
 namespace trainhook {
 
-TRAINHOOK_DECL void remove_checkpoint(FileSystem& file_system, const std::string& prefix) {
+void remove_checkpoint(FileSystem& file_system, const std::string& prefix) {
   const std::vector<std::string> records = detail::remove_checkpoint_files(file_system, prefix);
   if (records.empty()) return;
   file_system.sync_directory(parent_path(prefix));

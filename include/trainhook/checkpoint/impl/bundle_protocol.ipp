@@ -27,25 +27,23 @@ inline constexpr std::string_view kTemporaryEnding = ".tempstate";
 inline constexpr std::string_view kReplaced = ".replaced";
 inline constexpr std::string_view kUnlisted = ".unlisted";
 
-TRAINHOOK_DECL bool all_of_set(std::string_view text, std::string_view set) {
+inline bool all_of_set(std::string_view text, std::string_view set) {
   return !text.empty() && text.find_first_not_of(set) == std::string_view::npos;
 }
 
-TRAINHOOK_DECL std::string bundle_temporary_suffix() {
-  return fmt::format("{}{}", kTemporaryEnding, temporary_number());
-}
+std::string bundle_temporary_suffix() { return fmt::format("{}{}", kTemporaryEnding, temporary_number()); }
 
 /// The number at the end of `*.tempstate<digits>`; nothing if the name ends otherwise.
-TRAINHOOK_DECL std::optional<std::string_view> digits_of_temporary(std::string_view name) {
+inline std::optional<std::string_view> digits_of_temporary(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || !name.substr(dot).starts_with(kTemporaryEnding)) return std::nullopt;
   const std::string_view digits = name.substr(dot + kTemporaryEnding.size());
   return all_of_set(digits, "0123456789") ? std::optional(digits) : std::nullopt;
 }
 
-TRAINHOOK_DECL bool has_temporary_form(std::string_view name) { return digits_of_temporary(name).has_value(); }
+bool has_temporary_form(std::string_view name) { return digits_of_temporary(name).has_value(); }
 
-TRAINHOOK_DECL bool is_temporary_name(std::string_view name) {
+bool is_temporary_name(std::string_view name) {
   const std::optional<std::string_view> digits = digits_of_temporary(name);
   if (!digits) return has_temporary_suffix(name);
   std::uint64_t number = 0;
@@ -53,7 +51,7 @@ TRAINHOOK_DECL bool is_temporary_name(std::string_view name) {
   return error == std::errc() && is_temporary_number(number);
 }
 
-TRAINHOOK_DECL std::optional<std::string_view> base_of_data(std::string_view name) {
+std::optional<std::string_view> base_of_data(std::string_view name) {
   constexpr std::string_view kData = ".data-";
   constexpr std::string_view kOf = "-of-";
   const std::size_t data = name.rfind(kData);
@@ -67,7 +65,7 @@ TRAINHOOK_DECL std::optional<std::string_view> base_of_data(std::string_view nam
 }
 
 /// The part of a temporary name before `ending.tempstateN`.
-TRAINHOOK_DECL std::optional<TemporaryIndex> temporary_of(std::string_view name, std::string_view ending) {
+inline std::optional<TemporaryIndex> temporary_of(std::string_view name, std::string_view ending) {
   const std::size_t dot = name.rfind('.');
   if (!has_temporary_form(name)) return std::nullopt;
   std::string_view base = name.substr(0, dot);
@@ -76,37 +74,37 @@ TRAINHOOK_DECL std::optional<TemporaryIndex> temporary_of(std::string_view name,
   return TemporaryIndex{std::string(base), std::string(name.substr(dot))};
 }
 
-TRAINHOOK_DECL std::optional<TemporaryIndex> temporary_index(std::string_view name) {
+std::optional<TemporaryIndex> temporary_index(std::string_view name) {
   return temporary_of(name, bundle_index_path(""));
 }
 
-TRAINHOOK_DECL std::optional<TemporaryIndex> replaced_index(std::string_view name) {
+std::optional<TemporaryIndex> replaced_index(std::string_view name) {
   return temporary_of(name, bundle_index_path("").append(kReplaced));
 }
 
-TRAINHOOK_DECL std::string replaced_index_path(std::string_view prefix, std::string_view suffix) {
+std::string replaced_index_path(std::string_view prefix, std::string_view suffix) {
   return bundle_index_path(prefix).append(kReplaced).append(suffix);
 }
 
-TRAINHOOK_DECL std::optional<TemporaryIndex> unlisted_index(std::string_view name) {
+std::optional<TemporaryIndex> unlisted_index(std::string_view name) {
   return temporary_of(name, bundle_index_path("").append(kUnlisted));
 }
 
-TRAINHOOK_DECL std::string unlisted_index_path(std::string_view prefix, std::string_view suffix) {
+std::string unlisted_index_path(std::string_view prefix, std::string_view suffix) {
   return bundle_index_path(prefix).append(kUnlisted).append(suffix);
 }
 
-TRAINHOOK_DECL std::string temporary_data_path(std::string_view prefix, std::uint32_t shard, std::string_view suffix) {
+std::string temporary_data_path(std::string_view prefix, std::uint32_t shard, std::string_view suffix) {
   return bundle_data_path(prefix, shard, shard + 1).append(suffix);
 }
 
-TRAINHOOK_DECL std::string longest_bundle_path(std::string_view save_path) {
+std::string longest_bundle_path(std::string_view save_path) {
   constexpr std::int64_t kLargeStep = 999'999'999'999;
   const std::string ending = fmt::format("{}{}", kTemporaryEnding, (std::numeric_limits<std::uint64_t>::max)());
   return temporary_data_path(fmt::format("{}-{}", save_path, kLargeStep), 0, ending);
 }
 
-TRAINHOOK_DECL std::optional<BundleIndex> find_bundle_index(FileSystem& file_system, const std::string& prefix) {
+std::optional<BundleIndex> find_bundle_index(FileSystem& file_system, const std::string& prefix) {
   const std::string index = bundle_index_path(prefix);
   if (file_system.exists(index)) return BundleIndex{index};
   const std::string directory = parent_path(prefix);
@@ -123,7 +121,7 @@ TRAINHOOK_DECL std::optional<BundleIndex> find_bundle_index(FileSystem& file_sys
 }
 
 /// How many shards the checkpoint of an index has.
-TRAINHOOK_DECL std::uint32_t shards_of_index(FileSystem& file_system, const std::string& index) {
+inline std::uint32_t shards_of_index(FileSystem& file_system, const std::string& index) {
   const TableReader table(read_file(file_system, index), index);
   std::uint32_t shards = 0;
   table.for_each([&](std::string_view key, std::string_view value) {
@@ -134,8 +132,8 @@ TRAINHOOK_DECL std::uint32_t shards_of_index(FileSystem& file_system, const std:
 }
 
 /// Removes what the old checkpoint has and the new one does not replace.
-TRAINHOOK_DECL void remove_replaced_files(FileSystem& file_system, const std::string& prefix, const std::string& suffix,
-                                          std::uint32_t shards) {
+inline void remove_replaced_files(FileSystem& file_system, const std::string& prefix, const std::string& suffix,
+                                  std::uint32_t shards) {
   const std::string directory = parent_path(prefix);
   const std::string_view base = base_name(prefix);
   const std::string ending = bundle_data_path("", 0, shards).substr(std::string_view(".data-00000").size());
@@ -152,7 +150,7 @@ TRAINHOOK_DECL void remove_replaced_files(FileSystem& file_system, const std::st
 }
 
 /// Renames the files of a replacement that are neither data nor index.
-TRAINHOOK_DECL void rename_side_files(FileSystem& file_system, const std::string& prefix, const std::string& suffix) {
+inline void rename_side_files(FileSystem& file_system, const std::string& prefix, const std::string& suffix) {
   const std::string directory = parent_path(prefix);
   const std::string beginning = fmt::format("{}.", base_name(prefix));
   bool renamed = false;
@@ -166,12 +164,11 @@ TRAINHOOK_DECL void rename_side_files(FileSystem& file_system, const std::string
   if (renamed) file_system.sync_directory(directory);
 }
 
-TRAINHOOK_DECL void begin_replacement(FileSystem& file_system, const std::string& prefix, const std::string& suffix) {
+void begin_replacement(FileSystem& file_system, const std::string& prefix, const std::string& suffix) {
   file_system.rename(bundle_index_path(prefix), replaced_index_path(prefix, suffix));
 }
 
-TRAINHOOK_DECL void complete_replacement(FileSystem& file_system, const std::string& prefix,
-                                         const std::string& suffix) {
+void complete_replacement(FileSystem& file_system, const std::string& prefix, const std::string& suffix) {
   const std::string directory = parent_path(prefix);
   const std::string index = bundle_index_path(prefix);
   if (!file_system.exists(index)) {

@@ -28,7 +28,7 @@ namespace trainhook::detail {
 
 /// The file of a checkpoint in TensorFlow's V1 format, a table by the name of the prefix, or nothing. Its only shard
 /// has a number.
-TRAINHOOK_DECL std::optional<std::string> find_v1_checkpoint(FileSystem& file_system, const std::string& prefix) {
+inline std::optional<std::string> find_v1_checkpoint(FileSystem& file_system, const std::string& prefix) {
   for (const std::string& path : {prefix, prefix + "-00000-of-00001"}) {
     try {
       if (!file_system.exists(path) || file_system.is_directory(path)) continue;
@@ -41,7 +41,7 @@ TRAINHOOK_DECL std::optional<std::string> find_v1_checkpoint(FileSystem& file_sy
 }
 
 /// What a checkpoint's files have behind its prefix: `.index`, `.meta`, `.data-00000-of-00001`. Empty for other paths.
-TRAINHOOK_DECL std::string_view file_ending(std::string_view path) {
+inline std::string_view file_ending(std::string_view path) {
   const std::string_view end = path.substr((std::min)(path.rfind('.'), path.size()));
   if (end == ".index" || end == ".meta") return end;
   constexpr std::string_view kShard = ".data-00000-of-00001";
@@ -53,8 +53,7 @@ TRAINHOOK_DECL std::string_view file_ending(std::string_view path) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOptions options)
-    : prefix_(std::move(prefix)) {
+BundleReader::BundleReader(std::string prefix, BundleReaderOptions options) : prefix_(std::move(prefix)) {
   FileSystem& file_system = detail::given_or_posix(options.file_system);
   const std::optional<detail::BundleIndex> index =
       detail::read_from_device([&] { return detail::find_bundle_index(file_system, prefix_); });
@@ -80,11 +79,9 @@ TRAINHOOK_DECL BundleReader::BundleReader(std::string prefix, BundleReaderOption
                                                    std::exchange(needed_, {}));
 }
 
-TRAINHOOK_DECL bool BundleReader::has_tensor(std::string_view name) const {
-  return entries_.find(name) != entries_.end();
-}
+bool BundleReader::has_tensor(std::string_view name) const { return entries_.find(name) != entries_.end(); }
 
-TRAINHOOK_DECL const BundleEntry& BundleReader::entry(std::string_view name) const {
+const BundleEntry& BundleReader::entry(std::string_view name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
     throw NotFoundError("checkpoint {} has no tensor {}; {}", prefix_, name, detail::suggest_keys(entries_, name));
@@ -92,12 +89,12 @@ TRAINHOOK_DECL const BundleEntry& BundleReader::entry(std::string_view name) con
   return found->second;
 }
 
-TRAINHOOK_DECL Tensor BundleReader::get_tensor(std::string_view name) const {
+Tensor BundleReader::get_tensor(std::string_view name) const {
   const BundleEntry& entry = readable_entry(name);
   return entry.slices.empty() ? read(name, entry) : join(name, entry, TensorSlice::all_of(entry.shape.rank()));
 }
 
-TRAINHOOK_DECL Tensor BundleReader::get_tensor(std::string_view name, const TensorSlice& slice) const {
+Tensor BundleReader::get_tensor(std::string_view name, const TensorSlice& slice) const {
   const BundleEntry& entry = readable_entry(name);
   TensorSlice region;
   try {
@@ -114,7 +111,7 @@ TRAINHOOK_DECL Tensor BundleReader::get_tensor(std::string_view name, const Tens
   return part;
 }
 
-TRAINHOOK_DECL void BundleReader::verify(std::string_view beginning) const {
+void BundleReader::verify(std::string_view beginning) const {
   for (auto at = entries_.lower_bound(beginning); at != entries_.end() && at->first.starts_with(beginning); ++at) {
     const auto& [name, entry] = *at;
     if (!entry.unsupported.empty()) continue;
@@ -123,7 +120,7 @@ TRAINHOOK_DECL void BundleReader::verify(std::string_view beginning) const {
   }
 }
 
-TRAINHOOK_DECL void BundleReader::read_index(FileSystem& file_system) {
+void BundleReader::read_index(FileSystem& file_system) {
   const detail::TableReader table(detail::read_from_device([&] { return read_file(file_system, index_path_); }),
                                   index_path_);
   bool first = true;
@@ -139,7 +136,7 @@ TRAINHOOK_DECL void BundleReader::read_index(FileSystem& file_system) {
   if (first) throw DataLossError("checkpoint {} is damaged: it is empty", index_path_);
 }
 
-TRAINHOOK_DECL void BundleReader::add_entry(std::string_view key, std::string_view value) {
+void BundleReader::add_entry(std::string_view key, std::string_view value) {
   const bool is_slice = key.front() == '\0';  // these come first
   BundleEntry entry = detail::decode_bundle_entry(value, is_slice ? "(slice)" : key, num_shards_, index_path_);
   std::uint64_t end = 0;
@@ -153,7 +150,7 @@ TRAINHOOK_DECL void BundleReader::add_entry(std::string_view key, std::string_vi
   entries.emplace_hint(entries.end(), key, std::move(entry));
 }
 
-TRAINHOOK_DECL void BundleReader::check_slices(std::string_view name, const BundleEntry& entry) const {
+void BundleReader::check_slices(std::string_view name, const BundleEntry& entry) const {
   const auto damaged = [&](std::string_view problem) {
     return DataLossError("checkpoint {} is damaged: tensor {}{} {}", index_path_, name, entry.shape, problem);
   };
@@ -178,7 +175,7 @@ TRAINHOOK_DECL void BundleReader::check_slices(std::string_view name, const Bund
   if (std::ranges::adjacent_find(bytes, share) != bytes.end()) throw damaged("has slices that share bytes");
 }
 
-TRAINHOOK_DECL const BundleEntry& BundleReader::readable_entry(std::string_view name) const {
+const BundleEntry& BundleReader::readable_entry(std::string_view name) const {
   const BundleEntry& entry = this->entry(name);
   if (!entry.unsupported.empty()) {
     throw UnimplementedError("tensor {} of checkpoint {} cannot be read: {}", name, prefix_, entry.unsupported);
@@ -186,7 +183,7 @@ TRAINHOOK_DECL const BundleEntry& BundleReader::readable_entry(std::string_view 
   return entry;
 }
 
-TRAINHOOK_DECL Tensor BundleReader::read(std::string_view name, const BundleEntry& entry) const {
+Tensor BundleReader::read(std::string_view name, const BundleEntry& entry) const {
   Tensor tensor = Tensor::uninitialized(entry.dtype, entry.shape);
   if (entry.dtype == DType::String) {
     read_strings(name, entry, tensor.overwrite_data<std::string>());
@@ -201,12 +198,11 @@ TRAINHOOK_DECL Tensor BundleReader::read(std::string_view name, const BundleEntr
   return tensor;
 }
 
-TRAINHOOK_DECL Tensor BundleReader::read_slice(std::string_view name, const TensorSlice& slice) const {
+Tensor BundleReader::read_slice(std::string_view name, const TensorSlice& slice) const {
   return read(fmt::format("{} slice {}", name, slice), slices_.find(detail::slice_key(name, slice))->second);
 }
 
-TRAINHOOK_DECL Tensor BundleReader::join(std::string_view name, const BundleEntry& entry,
-                                         const TensorSlice& wanted) const {
+Tensor BundleReader::join(std::string_view name, const BundleEntry& entry, const TensorSlice& wanted) const {
   const TensorSlice region = wanted.within(entry.shape);
   const Shape shape = wanted.shape_in(entry.shape);
   std::int64_t stored = 0;  // no two slices share an element
@@ -231,8 +227,7 @@ TRAINHOOK_DECL Tensor BundleReader::join(std::string_view name, const BundleEntr
   return tensor;
 }
 
-TRAINHOOK_DECL void BundleReader::copy(const Tensor& from, const TensorSlice& from_region, Tensor& to,
-                                       const TensorSlice& to_region) {
+void BundleReader::copy(const Tensor& from, const TensorSlice& from_region, Tensor& to, const TensorSlice& to_region) {
   if (from.dtype() == DType::String) {
     detail::copy_shared(from.data<std::string>(), from_region, to.mutable_data<std::string>(), to_region, 1);
   } else {
@@ -240,20 +235,17 @@ TRAINHOOK_DECL void BundleReader::copy(const Tensor& from, const TensorSlice& fr
   }
 }
 
-TRAINHOOK_DECL DataLossError BundleReader::damaged(std::string_view name, const BundleEntry& entry,
-                                                   std::string_view problem) const {
+DataLossError BundleReader::damaged(std::string_view name, const BundleEntry& entry, std::string_view problem) const {
   return DataLossError("checkpoint file {} is damaged: tensor {} at byte {} {}; use an older checkpoint",
                        shards_->at(entry.shard_id).path(), name, entry.offset, problem);
 }
 
-TRAINHOOK_DECL void BundleReader::expect_checksum(std::string_view name, const BundleEntry& entry,
-                                                  std::uint32_t crc) const {
+void BundleReader::expect_checksum(std::string_view name, const BundleEntry& entry, std::uint32_t crc) const {
   if (!crc32c::agree(entry.crc32c, crc32c::mask(crc))) throw damaged(name, entry, "does not match its checksum");
 }
 
-TRAINHOOK_DECL std::uint32_t BundleReader::read_with_checksum(std::string_view name, const BundleEntry& entry,
-                                                              std::uint64_t offset, std::uint32_t crc,
-                                                              std::span<std::byte> into) const {
+std::uint32_t BundleReader::read_with_checksum(std::string_view name, const BundleEntry& entry, std::uint64_t offset,
+                                               std::uint32_t crc, std::span<std::byte> into) const {
   const ReadableFile& shard = shards_->at(entry.shard_id);
   for (std::size_t done = 0; done < into.size();) {
     const std::span<std::byte> chunk = into.subspan(done, (std::min)(into.size() - done, detail::kBundleChunk));
@@ -270,8 +262,7 @@ TRAINHOOK_DECL std::uint32_t BundleReader::read_with_checksum(std::string_view n
   return crc;
 }
 
-TRAINHOOK_DECL void BundleReader::read_strings(std::string_view name, const BundleEntry& entry,
-                                               std::span<std::string> strings) const {
+void BundleReader::read_strings(std::string_view name, const BundleEntry& entry, std::span<std::string> strings) const {
   if (entry.size == 0 && strings.empty()) return;
   std::string stored(static_cast<std::size_t>(entry.size), '\0');
   static_cast<void>(read_with_checksum(name, entry, entry.offset, 0, std::as_writable_bytes(std::span(stored))));

@@ -14,7 +14,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL BundleShards::BundleShards(Options options, BundleShardMap shards)
+BundleShards::BundleShards(Options options, BundleShardMap shards)
     : options_(std::move(options)), shards_(std::move(shards)) {
   const bool opens_all = options_.files == BundleFiles::Hold || options_.count == 1;
   if (!opens_all && options_.files == BundleFiles::AsRead) return;
@@ -27,7 +27,7 @@ TRAINHOOK_DECL BundleShards::BundleShards(Options options, BundleShardMap shards
   }
 }
 
-TRAINHOOK_DECL const ReadableFile& BundleShards::at(std::uint32_t shard) const {
+const ReadableFile& BundleShards::at(std::uint32_t shard) const {
   BundleShard& known = shards_.at(shard);
   {
     const std::scoped_lock lock(mutex_);
@@ -39,7 +39,7 @@ TRAINHOOK_DECL const ReadableFile& BundleShards::at(std::uint32_t shard) const {
   return *known.file;
 }
 
-TRAINHOOK_DECL void BundleShards::validate(std::uint32_t shard) const {
+void BundleShards::validate(std::uint32_t shard) const {
   const std::string where = path(shard);
   try {
     expect_size(shard, where, read_from_device([&] { return options_.file_system->file_size(where); }));
@@ -48,7 +48,7 @@ TRAINHOOK_DECL void BundleShards::validate(std::uint32_t shard) const {
   }
 }
 
-TRAINHOOK_DECL std::unique_ptr<ReadableFile> BundleShards::open(std::uint32_t shard) const {
+std::unique_ptr<ReadableFile> BundleShards::open(std::uint32_t shard) const {
   const std::string where = path(shard);
   std::unique_ptr<ReadableFile> file;
   std::uint64_t size = 0;
@@ -64,14 +64,14 @@ TRAINHOOK_DECL std::unique_ptr<ReadableFile> BundleShards::open(std::uint32_t sh
   return file;
 }
 
-TRAINHOOK_DECL void BundleShards::expect_size(std::uint32_t shard, const std::string& path, std::uint64_t size) const {
+void BundleShards::expect_size(std::uint32_t shard, const std::string& path, std::uint64_t size) const {
   const auto known = shards_.find(shard);
   if (known != shards_.end() && size < known->second.needed)
     throw DataLossError("checkpoint file {} was cut off: it has {} bytes of {}", path, size, known->second.needed);
 }
 
 // A file of an interrupted replacement may be renamed at any time.
-TRAINHOOK_DECL std::string BundleShards::path(std::uint32_t shard) const {
+std::string BundleShards::path(std::uint32_t shard) const {
   if (!options_.replacement.empty()) {
     std::string temporary = temporary_data_path(options_.prefix, shard, options_.replacement);
     if (options_.file_system->exists(temporary)) return temporary;

@@ -23,7 +23,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL BundleWriter::BundleWriter(std::string prefix, BundleWriterOptions options)
+BundleWriter::BundleWriter(std::string prefix, BundleWriterOptions options)
     : prefix_(std::move(prefix)),
       options_(options),
       file_system_(detail::given_or_posix(options.file_system)),
@@ -49,13 +49,12 @@ TRAINHOOK_DECL BundleWriter::BundleWriter(std::string prefix, BundleWriterOption
   }
 }
 
-TRAINHOOK_DECL void BundleWriter::add(const std::string& name, const Tensor& tensor) {
+void BundleWriter::add(const std::string& name, const Tensor& tensor) {
   check_name(name);
   store(name, name, tensor);
 }
 
-TRAINHOOK_DECL void BundleWriter::add(const std::string& name, DType dtype, const Shape& shape,
-                                      std::span<const std::byte> elements) {
+void BundleWriter::add(const std::string& name, DType dtype, const Shape& shape, std::span<const std::byte> elements) {
   if (dtype_size(dtype) == 0 ||
       elements.size() / dtype_size(dtype) != static_cast<std::uint64_t>(shape.num_elements()) ||
       elements.size() % dtype_size(dtype) != 0) {
@@ -65,8 +64,8 @@ TRAINHOOK_DECL void BundleWriter::add(const std::string& name, DType dtype, cons
   store(name, dtype, shape, [&] { return append(0, elements); });
 }
 
-TRAINHOOK_DECL void BundleWriter::add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
-                                            const Tensor& tensor) {
+void BundleWriter::add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
+                             const Tensor& tensor) {
   expect_open();
   check_name(name);
   const auto refuse = [&](std::string_view problem) {
@@ -99,7 +98,7 @@ TRAINHOOK_DECL void BundleWriter::add_slice(const std::string& name, const Shape
   entry.slices.push_back(slice);
 }
 
-TRAINHOOK_DECL void BundleWriter::add_side_file(const std::string& suffix, std::string_view contents) {
+void BundleWriter::add_side_file(const std::string& suffix, std::string_view contents) {
   expect_open();
   if (suffix.empty() || suffix == ".index" || suffix.starts_with(".data-") || suffix.find('/') != std::string::npos) {
     throw InvalidArgumentError("side file suffix \"{}\" of checkpoint {} is not a free one", suffix, prefix_);
@@ -114,7 +113,7 @@ TRAINHOOK_DECL void BundleWriter::add_side_file(const std::string& suffix, std::
   }
 }
 
-TRAINHOOK_DECL void BundleWriter::finish() {
+void BundleWriter::finish() {
   expect_open();
   expect_complete();
   try {
@@ -126,7 +125,7 @@ TRAINHOOK_DECL void BundleWriter::finish() {
   state_ = State::Finished;
 }
 
-TRAINHOOK_DECL std::string BundleWriter::finish_part() {
+std::string BundleWriter::finish_part() {
   expect_open();
   if (commits()) throw FailedPreconditionError("checkpoint {}: this writer commits it; call finish()", prefix_);
   try {
@@ -139,7 +138,7 @@ TRAINHOOK_DECL std::string BundleWriter::finish_part() {
   }
 }
 
-TRAINHOOK_DECL void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
+void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
   expect_open();
   if (options_.part == nullptr || options_.part->number != 0 || number != shards_ || number >= options_.part->count) {
     throw InvalidArgumentError("checkpoint {}: part {} cannot be added; the writer of part 0 takes the others in order",
@@ -163,7 +162,7 @@ TRAINHOOK_DECL void BundleWriter::add_part(std::uint32_t number, std::string_vie
   ++shards_;
 }
 
-TRAINHOOK_DECL void BundleWriter::add_entry(const std::string& key, const BundleEntry& entry) {
+void BundleWriter::add_entry(const std::string& key, const BundleEntry& entry) {
   const auto [place, is_new] = entries_.try_emplace(key, entry);
   if (is_new) return;
   BundleEntry& known = place->second;
@@ -172,20 +171,20 @@ TRAINHOOK_DECL void BundleWriter::add_entry(const std::string& key, const Bundle
   known.slices.insert(known.slices.end(), entry.slices.begin(), entry.slices.end());
 }
 
-TRAINHOOK_DECL void BundleWriter::expect_open() const {
+void BundleWriter::expect_open() const {
   if (state_ == State::Finished || state_ == State::Written)
     throw FailedPreconditionError("checkpoint {} is finished; nothing can be added", prefix_);
   if (state_ == State::Abandoned)
     throw FailedPreconditionError("writing checkpoint {} failed before; make another writer", prefix_);
 }
 
-TRAINHOOK_DECL void BundleWriter::check_name(const std::string& name) const {
+void BundleWriter::check_name(const std::string& name) const {
   if (name.empty() || name.front() == '\0') {
     throw InvalidArgumentError("a tensor of checkpoint {} needs a name, and one that does not begin with NUL", prefix_);
   }
 }
 
-TRAINHOOK_DECL void BundleWriter::expect_complete() const {
+void BundleWriter::expect_complete() const {
   if (options_.part != nullptr && shards_ != options_.part->count) {
     throw FailedPreconditionError("{} of the {} parts of checkpoint {} are there; add the others before finish()",
                                   shards_, options_.part->count, prefix_);
@@ -201,7 +200,7 @@ TRAINHOOK_DECL void BundleWriter::expect_complete() const {
   }
 }
 
-TRAINHOOK_DECL void BundleWriter::refuse_existing() {
+void BundleWriter::refuse_existing() {
   const std::string index = detail::bundle_index_path(prefix_);
   replaces_ = file_system_.exists(index);
   if (replaces_ && !options_.overwrite) {
@@ -210,18 +209,18 @@ TRAINHOOK_DECL void BundleWriter::refuse_existing() {
   }
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> BundleWriter::create_temporary(const std::string& final_path) {
+std::unique_ptr<WritableFile> BundleWriter::create_temporary(const std::string& final_path) {
   const std::string path = final_path + temporary_suffix_;
   std::unique_ptr<WritableFile> file = file_system_.create_writable(path, WriteMode::Exclusive);
   temporaries_.push_back(path);
   return file;
 }
 
-TRAINHOOK_DECL std::string BundleWriter::temporary_shard(std::uint32_t shard) const {
+std::string BundleWriter::temporary_shard(std::uint32_t shard) const {
   return detail::bundle_data_path(prefix_, shard, shard + 1);
 }
 
-TRAINHOOK_DECL void BundleWriter::begin_shard(std::uint32_t number) {
+void BundleWriter::begin_shard(std::uint32_t number) {
   own_shard_ = number;
   data_ = create_temporary(temporary_shard(number));
   ++shards_;
@@ -230,14 +229,14 @@ TRAINHOOK_DECL void BundleWriter::begin_shard(std::uint32_t number) {
   if (here > 0) data_->reserve(here);
 }
 
-TRAINHOOK_DECL void BundleWriter::finish_shard() {
+void BundleWriter::finish_shard() {
   flush();
   data_->sync();
   data_->close();
   full_bytes_ += std::exchange(offset_, 0);
 }
 
-TRAINHOOK_DECL void BundleWriter::store(const std::string& what, const std::string& key, const Tensor& tensor) {
+void BundleWriter::store(const std::string& what, const std::string& key, const Tensor& tensor) {
   if (tensor.dtype() == DType::String) {
     store(key, DType::String, tensor.shape(), [&] { return append_strings(tensor.data<std::string>()); });
   } else if (tensor.has_value()) {
@@ -247,7 +246,7 @@ TRAINHOOK_DECL void BundleWriter::store(const std::string& what, const std::stri
   }
 }
 
-TRAINHOOK_DECL std::uint32_t BundleWriter::append_strings(std::span<const std::string> strings) {
+std::uint32_t BundleWriter::append_strings(std::span<const std::string> strings) {
   std::string lengths;
   std::uint32_t crc = 0;
   for (const std::string& text : strings) {
@@ -262,7 +261,7 @@ TRAINHOOK_DECL std::uint32_t BundleWriter::append_strings(std::span<const std::s
   return crc;
 }
 
-TRAINHOOK_DECL std::uint32_t BundleWriter::append(std::uint32_t crc, std::span<const std::byte> bytes) {
+std::uint32_t BundleWriter::append(std::uint32_t crc, std::span<const std::byte> bytes) {
   offset_ += bytes.size();
   if (bytes.size() >= detail::kBundleChunk / 4) flush();
   while (!bytes.empty()) {
@@ -280,32 +279,32 @@ TRAINHOOK_DECL std::uint32_t BundleWriter::append(std::uint32_t crc, std::span<c
   return crc;
 }
 
-TRAINHOOK_DECL void BundleWriter::flush() {
+void BundleWriter::flush() {
   if (gathered_.empty()) return;
   data_->append(gathered_);
   gathered_.clear();
 }
 
-TRAINHOOK_DECL std::string BundleWriter::build_index(std::uint32_t shards) const {
+std::string BundleWriter::build_index(std::uint32_t shards) const {
   detail::TableWriter table;
   table.add("", detail::encode_bundle_header(shards));
   for (const auto& [name, entry] : entries_) table.add(name, detail::encode_bundle_entry(entry));
   return table.finish();
 }
 
-TRAINHOOK_DECL void BundleWriter::write_temporary(const std::string& final_path, std::string_view contents) {
+void BundleWriter::write_temporary(const std::string& final_path, std::string_view contents) {
   const std::unique_ptr<WritableFile> file = create_temporary(final_path);
   file->append(contents);
   file->sync();
   file->close();
 }
 
-TRAINHOOK_DECL void BundleWriter::rename_to(const std::string& final_path, const std::string& created_for) {
+void BundleWriter::rename_to(const std::string& final_path, const std::string& created_for) {
   file_system_.rename(created_for + temporary_suffix_, final_path);
   renamed_.push_back(final_path);
 }
 
-TRAINHOOK_DECL void BundleWriter::commit() {
+void BundleWriter::commit() {
   const std::string index_path = detail::bundle_index_path(prefix_);
   finish_shard();
   write_temporary(index_path, build_index(shards_));
@@ -325,7 +324,7 @@ TRAINHOOK_DECL void BundleWriter::commit() {
   file_system_.sync_directory(directory_);
 }
 
-TRAINHOOK_DECL void BundleWriter::abandon() noexcept {
+void BundleWriter::abandon() noexcept {
   if ((state_ != State::Open && state_ != State::Written) || !process_.is_here()) return;
   state_ = State::Abandoned;
   data_.reset();

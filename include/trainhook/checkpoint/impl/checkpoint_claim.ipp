@@ -21,9 +21,9 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL CheckpointCompanion::~CheckpointCompanion() = default;
+CheckpointCompanion::~CheckpointCompanion() = default;
 
-TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph) {
+std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph) {
   std::vector<std::shared_ptr<CheckpointClaim>> claims;
   for (const auto& entry : graph.collection<std::weak_ptr<CheckpointClaim>>(kCheckpointClaims)) {
     if (std::shared_ptr<CheckpointClaim> claim = entry.lock()) claims.push_back(std::move(claim));
@@ -31,7 +31,7 @@ TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(c
   return claims;
 }
 
-TRAINHOOK_DECL void log_what_was_finished(const InterruptedSaves& found, const std::string& directory) {
+inline void log_what_was_finished(const InterruptedSaves& found, const std::string& directory) {
   for (const std::string& prefix : found.replaced)
     log_info("Checkpoint {} was being replaced when its writer was killed; the new one is in place now.", prefix);
   for (const std::string& prefix : found.removed) {
@@ -55,7 +55,7 @@ TRAINHOOK_DECL void log_what_was_finished(const InterruptedSaves& found, const s
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
-TRAINHOOK_DECL std::shared_ptr<DirectoryHold> take_directory(HookServices& services, const CheckpointClaim& wanted) {
+std::shared_ptr<DirectoryHold> take_directory(HookServices& services, const CheckpointClaim& wanted) {
   FileSystem& file_system = services.file_system();
   const std::string& directory = wanted.directory;
   file_system.make_directories(directory);
@@ -73,8 +73,7 @@ TRAINHOOK_DECL std::shared_ptr<DirectoryHold> take_directory(HookServices& servi
   return hold;
 }
 
-TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, HookServices& services,
-                                                                  CheckpointClaim wanted) {
+std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, HookServices& services, CheckpointClaim wanted) {
   const std::string directory = plain_path(wanted.directory);
   for (const std::shared_ptr<CheckpointClaim>& held : checkpoint_claims(graph)) {
     if (plain_path(held->directory) != directory) continue;

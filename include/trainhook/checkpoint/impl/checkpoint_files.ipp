@@ -9,12 +9,11 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL bool checkpoint_exists(FileSystem& file_system, const std::string& prefix) {
+bool checkpoint_exists(FileSystem& file_system, const std::string& prefix) {
   return detail::find_bundle_index(file_system, prefix).has_value();
 }
 
-TRAINHOOK_DECL std::vector<double> get_checkpoint_mtimes(FileSystem& file_system,
-                                                         const std::vector<std::string>& prefixes) {
+std::vector<double> get_checkpoint_mtimes(FileSystem& file_system, const std::vector<std::string>& prefixes) {
   std::vector<double> times;
   for (const std::string& prefix : prefixes) {
     if (const auto index = detail::find_bundle_index(file_system, prefix))

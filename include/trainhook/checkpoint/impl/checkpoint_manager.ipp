@@ -20,7 +20,7 @@
 namespace trainhook::detail {
 
 /// A saver with `max_to_keep` 0 lists the newest checkpoint only; a manager that keeps all lists all.
-TRAINHOOK_DECL SaverOptions saver_options(std::optional<int> max_to_keep, const CheckpointManagerOptions& options) {
+inline SaverOptions saver_options(std::optional<int> max_to_keep, const CheckpointManagerOptions& options) {
   if (max_to_keep && *max_to_keep <= 0) {
     throw InvalidArgumentError(
         "CheckpointManager: max_to_keep is {}; it must be a positive number, or nothing, which keeps all checkpoints",
@@ -44,17 +44,16 @@ TRAINHOOK_DECL SaverOptions saver_options(std::optional<int> max_to_keep, const 
 
 namespace trainhook {
 
-TRAINHOOK_DECL CheckpointManager::CheckpointManager(std::string directory, std::optional<int> max_to_keep,
-                                                    CheckpointManagerOptions options)
+CheckpointManager::CheckpointManager(std::string directory, std::optional<int> max_to_keep,
+                                     CheckpointManagerOptions options)
     : directory_(std::move(directory)),
       options_(std::move(options)),
       saver_(detail::saver_options(max_to_keep, options_)) {
   options_.file_system = &saver_.file_system();
 }
 
-TRAINHOOK_DECL std::optional<std::string> CheckpointManager::save(SessionRef session,
-                                                                  std::optional<std::int64_t> checkpoint_number,
-                                                                  bool check_interval) {
+std::optional<std::string> CheckpointManager::save(SessionRef session, std::optional<std::int64_t> checkpoint_number,
+                                                   bool check_interval) {
   std::optional<std::int64_t> step;
   if (options_.checkpoint_interval) {
     step = step_of(session);
@@ -68,16 +67,16 @@ TRAINHOOK_DECL std::optional<std::string> CheckpointManager::save(SessionRef ses
   return prefix;
 }
 
-TRAINHOOK_DECL std::optional<std::string> CheckpointManager::latest_checkpoint() const {
+std::optional<std::string> CheckpointManager::latest_checkpoint() const {
   return trainhook::latest_checkpoint(file_system(), directory_);
 }
 
-TRAINHOOK_DECL std::vector<std::string> CheckpointManager::checkpoints() const {
+std::vector<std::string> CheckpointManager::checkpoints() const {
   const detail::RetentionPolicy policy{.max_to_keep = saver_.options().max_to_keep};
   return detail::Retention(file_system(), save_path(), kLatestFilename, policy).prefixes();
 }
 
-TRAINHOOK_DECL std::optional<std::string> CheckpointManager::restore_or_initialize(SessionRef session) {
+std::optional<std::string> CheckpointManager::restore_or_initialize(SessionRef session) {
   const std::vector<std::string> candidates =
       detail::checkpoint_candidates(file_system(), directory_, options_.checkpoint_name);
   for (const std::string& prefix : candidates) {
@@ -95,21 +94,19 @@ TRAINHOOK_DECL std::optional<std::string> CheckpointManager::restore_or_initiali
   return std::nullopt;
 }
 
-TRAINHOOK_DECL FileSystem& CheckpointManager::file_system() const { return *options_.file_system; }
+FileSystem& CheckpointManager::file_system() const { return *options_.file_system; }
 
-TRAINHOOK_DECL std::int64_t CheckpointManager::step_of(SessionRef session) const {
+std::int64_t CheckpointManager::step_of(SessionRef session) const {
   const Tensor step = session.snapshot({&options_.step_counter, 1}).front().tensor;
   if (step.dtype() == DType::Int32) return step.scalar<std::int32_t>();
   return step.scalar<std::int64_t>();
 }
 
-TRAINHOOK_DECL std::int64_t CheckpointManager::next_number() const {
+std::int64_t CheckpointManager::next_number() const {
   const std::vector<std::string> there = checkpoints_on_disk(file_system(), directory_);
   return there.empty() ? 1 : step_of_checkpoint(there.back()).value_or(0) + 1;
 }
 
-TRAINHOOK_DECL std::string CheckpointManager::save_path() const {
-  return join_path(directory_, options_.checkpoint_name);
-}
+std::string CheckpointManager::save_path() const { return join_path(directory_, options_.checkpoint_name); }
 
 }  // namespace trainhook

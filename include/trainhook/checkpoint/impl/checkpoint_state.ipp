@@ -25,7 +25,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept {
+std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept {
   const std::string_view base = base_name(prefix);
   const std::size_t dash = base.rfind('-');
   if (dash == std::string_view::npos || dash + 1 == base.size()) return std::nullopt;
@@ -40,7 +40,7 @@ TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view p
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string_view without_step(std::string_view prefix) noexcept {
+std::string_view without_step(std::string_view prefix) noexcept {
   return step_of_checkpoint(prefix) ? prefix.substr(0, prefix.rfind('-')) : prefix;
 }
 
@@ -51,7 +51,7 @@ inline constexpr auto kFields<CheckpointState> =
                field(3, "all_model_checkpoint_timestamps", &CheckpointState::all_model_checkpoint_timestamps),
                field(4, "last_preserved_timestamp", &CheckpointState::last_preserved_timestamp));
 
-TRAINHOOK_DECL std::string plain_path(std::string_view path) {
+std::string plain_path(std::string_view path) {
   std::string plain = is_absolute_path(path) ? "/" : "";
   while (!path.empty()) {
     const std::size_t slash = (std::min)(path.find('/'), path.size());
@@ -67,7 +67,7 @@ TRAINHOOK_DECL std::string plain_path(std::string_view path) {
 
 /// `path` as seen from `directory`: relative if possible, with `..` if it is outside, otherwise
 /// absolute.
-TRAINHOOK_DECL std::string path_from(std::string_view directory, std::string_view path) {
+inline std::string path_from(std::string_view directory, std::string_view path) {
   const std::string from = plain_path(directory);
   const std::string to = plain_path(path);
   if (from.empty()) return to;
@@ -86,7 +86,7 @@ TRAINHOOK_DECL std::string path_from(std::string_view directory, std::string_vie
   return relative + to;
 }
 
-TRAINHOOK_DECL std::string state_file_path(const std::string& directory, const std::string& latest_filename) {
+inline std::string state_file_path(const std::string& directory, const std::string& latest_filename) {
   if (latest_filename.empty() || latest_filename.find('/') != std::string::npos) {
     throw InvalidArgumentError("latest_filename \"{}\" must be the name of a file, without a directory",
                                latest_filename);
@@ -94,20 +94,18 @@ TRAINHOOK_DECL std::string state_file_path(const std::string& directory, const s
   return join_path(directory, latest_filename);
 }
 
-TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path) {
+CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path) {
   return parse_message_text<CheckpointState>(text, fmt::format("state file {}", path));
 }
 
-TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::string& directory,
-                                         const std::string& listed) {
+std::string own_or_listed(FileSystem& file_system, const std::string& directory, const std::string& listed) {
   std::string own = join_path(directory, base_name(listed));
   if (plain_path(own) == plain_path(listed) || !checkpoint_exists(file_system, own)) return listed;
   return own;
 }
 
-TRAINHOOK_DECL std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system,
-                                                                    const std::string& directory,
-                                                                    const std::string& latest_filename) {
+std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system, const std::string& directory,
+                                                     const std::string& latest_filename) {
   const std::string path = state_file_path(directory, latest_filename);
   const std::optional<std::string> text = read_from_device(
       [&] { return file_system.exists(path) ? std::optional(read_file(file_system, path)) : std::nullopt; });
@@ -123,9 +121,8 @@ TRAINHOOK_DECL std::optional<CheckpointState> read_checkpoint_state(FileSystem& 
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::optional<CheckpointState> get_checkpoint_state(FileSystem& file_system,
-                                                                   const std::string& directory,
-                                                                   const std::string& latest_filename) {
+std::optional<CheckpointState> get_checkpoint_state(FileSystem& file_system, const std::string& directory,
+                                                    const std::string& latest_filename) {
   std::optional<CheckpointState> state;
   try {
     state = detail::read_checkpoint_state(file_system, directory, latest_filename);
@@ -140,9 +137,8 @@ TRAINHOOK_DECL std::optional<CheckpointState> get_checkpoint_state(FileSystem& f
   return state;
 }
 
-TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::string& directory,
-                                            CheckpointState state, const std::string& latest_filename,
-                                            bool save_relative_paths) {
+void update_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,
+                             const std::string& latest_filename, bool save_relative_paths) {
   const std::string path = detail::state_file_path(directory, latest_filename);
   if (state.model_checkpoint_path.empty())
     throw InvalidArgumentError("state file {} must name a newest checkpoint", path);
@@ -168,8 +164,8 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
   write_file_atomically(file_system, path, detail::message_text(state), &detail::looks_like_text_of<CheckpointState>);
 }
 
-TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(FileSystem& file_system, const std::string& directory,
-                                                            const std::string& latest_filename) {
+std::optional<std::string> latest_checkpoint(FileSystem& file_system, const std::string& directory,
+                                             const std::string& latest_filename) {
   const std::optional<CheckpointState> state = get_checkpoint_state(file_system, directory, latest_filename);
   if (!state) return std::nullopt;
   std::string newest = detail::own_or_listed(file_system, directory, state->model_checkpoint_path);
@@ -179,8 +175,8 @@ TRAINHOOK_DECL std::optional<std::string> latest_checkpoint(FileSystem& file_sys
   return std::nullopt;
 }
 
-TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_system, const std::string& directory,
-                                                            const std::optional<std::string>& basename) {
+std::vector<std::string> checkpoints_on_disk(FileSystem& file_system, const std::string& directory,
+                                             const std::optional<std::string>& basename) {
   if (!file_system.is_directory(directory)) return {};
   return detail::checkpoints_listed_in(file_system, directory, basename);
 }
@@ -189,8 +185,8 @@ TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(FileSystem& file_sys
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::vector<std::string> checkpoints_listed_in(FileSystem& file_system, const std::string& directory,
-                                                              const std::optional<std::string>& basename) {
+std::vector<std::string> checkpoints_listed_in(FileSystem& file_system, const std::string& directory,
+                                               const std::optional<std::string>& basename) {
   std::vector<std::pair<std::int64_t, std::string>> found;
   for (std::string name : file_system.list_directory(directory)) {
     if (auto replaced = replaced_index(name)) {
@@ -210,8 +206,8 @@ TRAINHOOK_DECL std::vector<std::string> checkpoints_listed_in(FileSystem& file_s
   return prefixes;
 }
 
-TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
-                                     const std::optional<std::string>& basename, std::int64_t step) {
+bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
+                      const std::optional<std::string>& basename, std::int64_t step) {
   if (prefix.empty() || step_of_checkpoint(prefix) != step) return false;
   const auto index = find_bundle_index(file_system, prefix);
   if (!index && plain_path(parent_path(prefix)) == plain_path(directory)) {
@@ -229,9 +225,9 @@ TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string&
   return false;
 }
 
-TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(FileSystem& file_system, const std::string& directory,
-                                                              const std::optional<std::string>& basename,
-                                                              const std::string& latest_filename) {
+std::vector<std::string> checkpoint_candidates(FileSystem& file_system, const std::string& directory,
+                                               const std::optional<std::string>& basename,
+                                               const std::string& latest_filename) {
   CheckpointState state;
   try {
     state = read_checkpoint_state(file_system, directory, latest_filename).value_or(CheckpointState{});

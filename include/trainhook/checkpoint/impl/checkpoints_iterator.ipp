@@ -16,7 +16,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void sleep_until(Clock& clock, Duration deadline) {
+inline void sleep_until(Clock& clock, Duration deadline) {
   std::mutex mutex;
   std::condition_variable never;
   std::unique_lock lock(mutex);
@@ -27,9 +27,9 @@ TRAINHOOK_DECL void sleep_until(Clock& clock, Duration deadline) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::optional<std::string> wait_for_new_checkpoint(const std::string& checkpoint_dir,
-                                                                  const std::string& last_checkpoint,
-                                                                  const WaitForCheckpointOptions& options) {
+std::optional<std::string> wait_for_new_checkpoint(const std::string& checkpoint_dir,
+                                                   const std::string& last_checkpoint,
+                                                   const WaitForCheckpointOptions& options) {
   FileSystem& disk = detail::given_or_posix(options.file_system);
   Clock& clock = detail::given_or_system(options.clock);
   const Duration end = options.timeout ? detail::deadline_after(clock, *options.timeout) : (Duration::max)();
@@ -44,12 +44,12 @@ TRAINHOOK_DECL std::optional<std::string> wait_for_new_checkpoint(const std::str
   }
 }
 
-TRAINHOOK_DECL CheckpointsIterator::CheckpointsIterator(std::string checkpoint_dir, CheckpointsIteratorOptions options)
+CheckpointsIterator::CheckpointsIterator(std::string checkpoint_dir, CheckpointsIteratorOptions options)
     : checkpoint_dir_(std::move(checkpoint_dir)), options_(std::move(options)) {
   options_.file_system = &detail::given_or_posix(options_.file_system);
 }
 
-TRAINHOOK_DECL std::optional<std::string> CheckpointsIterator::next() {
+std::optional<std::string> CheckpointsIterator::next() {
   if (given_at_) detail::sleep_until(clock(), *given_at_ + options_.min_interval_secs);
   for (;;) {
     auto newest = wait_for_new_checkpoint(
@@ -64,6 +64,6 @@ TRAINHOOK_DECL std::optional<std::string> CheckpointsIterator::next() {
   }
 }
 
-TRAINHOOK_DECL Clock& CheckpointsIterator::clock() const { return detail::given_or_system(options_.clock); }
+Clock& CheckpointsIterator::clock() const { return detail::given_or_system(options_.clock); }
 
 }  // namespace trainhook

@@ -7,7 +7,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void throw_unreadable(const DataLossError& error) {
+void throw_unreadable(const DataLossError& error) {
   throw UnknownError(
       "{}; this happened twice, and no other checkpoint is taken in its place: repair the device and start again, or "
       "move this checkpoint away to use an older one",

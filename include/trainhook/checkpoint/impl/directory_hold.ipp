@@ -22,19 +22,17 @@
 namespace trainhook::detail {
 
 /// The file that is locked. It stays.
-TRAINHOOK_DECL std::string lock_path(const std::string& directory) { return join_path(directory, ".checkpoint_lock"); }
+inline std::string lock_path(const std::string& directory) { return join_path(directory, ".checkpoint_lock"); }
 
-TRAINHOOK_DECL std::string lease_path(const std::string& directory) {
-  return join_path(directory, ".checkpoint_lease");
-}
+inline std::string lease_path(const std::string& directory) { return join_path(directory, ".checkpoint_lease"); }
 
 /// The newest checkpoint in a directory, of any basename; empty if there is none.
-TRAINHOOK_DECL std::string newest_on_disk(FileSystem& file_system, const std::string& directory) {
+inline std::string newest_on_disk(FileSystem& file_system, const std::string& directory) {
   const std::vector<std::string> all = checkpoints_on_disk(file_system, directory);
   return all.empty() ? std::string() : all.back();
 }
 
-TRAINHOOK_DECL DirectoryHold::DirectoryHold(FileSystem& file_system, std::string directory, Clock& clock)
+DirectoryHold::DirectoryHold(FileSystem& file_system, std::string directory, Clock& clock)
     : file_system_(&file_system), directory_(std::move(directory)), me_(new_holder()) {
   constexpr Duration kPause = std::chrono::milliseconds(20);
   bool has_locks = true;
@@ -77,7 +75,7 @@ TRAINHOOK_DECL DirectoryHold::DirectoryHold(FileSystem& file_system, std::string
   }
 }
 
-TRAINHOOK_DECL DirectoryHold::~DirectoryHold() {
+DirectoryHold::~DirectoryHold() {
   if (lock_ == nullptr || !process_.is_here()) return;
   try {
     if (is_mine()) file_system_->create_writable(lock_path(directory_), WriteMode::Truncate)->close();
@@ -85,7 +83,7 @@ TRAINHOOK_DECL DirectoryHold::~DirectoryHold() {
   }
 }
 
-TRAINHOOK_DECL void DirectoryHold::confirm(std::int64_t global_step) {
+void DirectoryHold::confirm(std::int64_t global_step) {
   process_.expect_here(fmt::format("the lock of '{}'", directory_), "save there, or use another directory");
   const std::scoped_lock lock(mutex_);
   if (lease_ != nullptr) {
@@ -96,7 +94,7 @@ TRAINHOOK_DECL void DirectoryHold::confirm(std::int64_t global_step) {
   newest_ = (std::max)(newest_, global_step);
 }
 
-TRAINHOOK_DECL void DirectoryHold::confirm_lock() {
+void DirectoryHold::confirm_lock() {
   const bool is_held = lock_ != nullptr && lock_->is_current();
   const bool is_signed = is_mine();
   if (is_held && is_signed) return;
@@ -114,7 +112,7 @@ TRAINHOOK_DECL void DirectoryHold::confirm_lock() {
       lock_path(directory_));
 }
 
-TRAINHOOK_DECL bool DirectoryHold::is_mine() const {
+bool DirectoryHold::is_mine() const {
   const std::optional<LockHolder> holder = read_holder(*file_system_, lock_path(directory_));
   if (!holder || holder->id == me_.id) return holder.has_value();
   throw FailedPreconditionError(
@@ -123,7 +121,7 @@ TRAINHOOK_DECL bool DirectoryHold::is_mine() const {
       lock_path(directory_), holder_name(holder));
 }
 
-TRAINHOOK_DECL void DirectoryHold::sign_lock() {
+void DirectoryHold::sign_lock() {
   const std::string path = lock_path(directory_);
   expect_own(*file_system_, target_to_write(*file_system_, path), path, &is_holder_text);
   me_.process = this_process();
@@ -133,7 +131,7 @@ TRAINHOOK_DECL void DirectoryHold::sign_lock() {
   signature_ = std::move(file);
 }
 
-TRAINHOOK_DECL void DirectoryHold::announce_end() noexcept {
+void DirectoryHold::announce_end() noexcept {
   if (lease_ != nullptr) return lease_->announce_end();
   if (!process_.is_here()) return;
   try {
@@ -144,7 +142,7 @@ TRAINHOOK_DECL void DirectoryHold::announce_end() noexcept {
   }
 }
 
-TRAINHOOK_DECL std::optional<LockHolder> DirectoryHold::ending_holder() const {
+std::optional<LockHolder> DirectoryHold::ending_holder() const {
   for (const std::string& path : {lock_path(directory_), lease_path(directory_)}) {
     try {
       std::optional<LockHolder> holder = read_holder(*file_system_, path);
@@ -155,7 +153,7 @@ TRAINHOOK_DECL std::optional<LockHolder> DirectoryHold::ending_holder() const {
   return std::nullopt;
 }
 
-TRAINHOOK_DECL void DirectoryHold::expect_untouched() const {
+void DirectoryHold::expect_untouched() const {
   const std::string newest = newest_on_disk(*file_system_, directory_);
   const std::int64_t step = step_of_checkpoint(newest).value_or(-1);
   if (step <= newest_) return;
@@ -167,7 +165,7 @@ TRAINHOOK_DECL void DirectoryHold::expect_untouched() const {
       step, newest, newest_);
 }
 
-TRAINHOOK_DECL void DirectoryHold::refresh_if_due(SessionRunContext& context) {
+void DirectoryHold::refresh_if_due(SessionRunContext& context) {
   if (refreshed_ && context.now() - *refreshed_ < LockLease::kRefreshPeriod) return;
   refreshed_ = context.now();
   lease_->refresh();

@@ -107,8 +107,7 @@ class InitialTensors {
 
 namespace trainhook {
 
-TRAINHOOK_DECL void init_from_checkpoint(Graph& graph, const std::string& ckpt_dir_or_file,
-                                         const AssignmentMap& assignment_map) {
+void init_from_checkpoint(Graph& graph, const std::string& ckpt_dir_or_file, const AssignmentMap& assignment_map) {
   const BundleReader reader = load_checkpoint(ckpt_dir_or_file);
   const detail::InitialTensors initial(graph, reader, assignment_map);
   std::vector<RestoredTensor> tensors;
@@ -136,8 +135,8 @@ TRAINHOOK_DECL void init_from_checkpoint(Graph& graph, const std::string& ckpt_d
   });
 }
 
-TRAINHOOK_DECL void init_from_checkpoint(SessionRef session, FileSystem& file_system,
-                                         const std::string& ckpt_dir_or_file, const AssignmentMap& assignment_map) {
+void init_from_checkpoint(SessionRef session, FileSystem& file_system, const std::string& ckpt_dir_or_file,
+                          const AssignmentMap& assignment_map) {
   const BundleReader reader = load_checkpoint(file_system, ckpt_dir_or_file);
   const detail::InitialTensors initial(session.graph(), reader, assignment_map);
   std::vector<NamedTensor> staged;

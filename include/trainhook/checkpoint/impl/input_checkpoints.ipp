@@ -29,14 +29,13 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL InputCheckpoints::InputCheckpoints(FileSystem& file_system, std::string basename,
-                                                  std::string latest_filename)
+InputCheckpoints::InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename)
     : file_system_(&file_system),
       basename_(std::move(basename)),
       latest_filename_(std::move(latest_filename)),
       saver_({.kinds = {StateKind::Input}, .with_saveables = false, .file_system = &file_system}) {}
 
-TRAINHOOK_DECL void InputCheckpoints::follow(const std::shared_ptr<CheckpointClaim>& model) {
+void InputCheckpoints::follow(const std::shared_ptr<CheckpointClaim>& model) {
   taken_.reset();
   if (model_.lock() == model) return;
   model_ = model;
@@ -46,7 +45,7 @@ TRAINHOOK_DECL void InputCheckpoints::follow(const std::shared_ptr<CheckpointCla
   model->companions.push_back(shared_from_this());
 }
 
-TRAINHOOK_DECL InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t global_step) {
+InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t global_step) {
   taken_ = global_step;
   auto snapshot = std::make_shared<const Snapshot>(saver_.snapshot(session));
   const auto self = shared_from_this();
@@ -54,22 +53,20 @@ TRAINHOOK_DECL InputCheckpoints::Commit InputCheckpoints::take(SessionRef sessio
           .after_model = [self, global_step] { self->remove_obsolete(global_step); }};
 }
 
-TRAINHOOK_DECL void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
+void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
   try {
     if (!checkpoint_exists(*file_system_, prefix_of(global_step))) return;
   } catch (...) { return; }  // the code that needs the file reports it
   remove_obsolete(global_step);
 }
 
-TRAINHOOK_DECL void InputCheckpoints::tidy_all() noexcept {
-  remove_obsolete((std::numeric_limits<std::int64_t>::max)());
-}
+void InputCheckpoints::tidy_all() noexcept { remove_obsolete((std::numeric_limits<std::int64_t>::max)()); }
 
-TRAINHOOK_DECL void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim>& other) const {
+void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim>& other) const {
   std::make_shared<InputCheckpoints>(*file_system_, basename_, latest_filename_)->follow(other);
 }
 
-TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
+void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
   if (taken_ == step) return;
   const bool is_ours =
       read_from_device([&] { return is_checkpoint_of(*file_system_, restored_from, directory_, std::nullopt, step); });
@@ -98,8 +95,7 @@ TRAINHOOK_DECL void InputCheckpoints::restore(SessionRef session, std::int64_t s
   }
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> InputCheckpoints::restore_earlier(SessionRef session,
-                                                                             std::int64_t step) const {
+std::optional<std::int64_t> InputCheckpoints::restore_earlier(SessionRef session, std::int64_t step) const {
   std::set<std::int64_t> saved = saved_steps(directory_);
   for (saved.erase(saved.lower_bound(step), saved.end()); !saved.empty(); saved.erase(std::prev(saved.end()))) {
     const std::int64_t earlier = *saved.rbegin();
@@ -116,7 +112,7 @@ TRAINHOOK_DECL std::optional<std::int64_t> InputCheckpoints::restore_earlier(Ses
   return std::nullopt;
 }
 
-TRAINHOOK_DECL std::set<std::int64_t> InputCheckpoints::saved_steps(const std::string& directory) const {
+std::set<std::int64_t> InputCheckpoints::saved_steps(const std::string& directory) const {
   std::set<std::int64_t> steps = listed_steps(directory);
   for (const std::string& name : read_from_device([&] { return file_system_->list_directory(directory); })) {
     if (!is_mine(name)) continue;
@@ -126,7 +122,7 @@ TRAINHOOK_DECL std::set<std::int64_t> InputCheckpoints::saved_steps(const std::s
   return steps;
 }
 
-TRAINHOOK_DECL CheckpointState InputCheckpoints::read_list(const std::string& directory) const {
+CheckpointState InputCheckpoints::read_list(const std::string& directory) const {
   try {
     return read_checkpoint_state(*file_system_, directory, latest_filename_).value_or(CheckpointState{});
   } catch (const DataLossError& error) {
@@ -135,7 +131,7 @@ TRAINHOOK_DECL CheckpointState InputCheckpoints::read_list(const std::string& di
   }
 }
 
-TRAINHOOK_DECL std::set<std::int64_t> InputCheckpoints::listed_steps(const std::string& directory) const {
+std::set<std::int64_t> InputCheckpoints::listed_steps(const std::string& directory) const {
   std::set<std::int64_t> steps;
   for (const std::string& prefix : read_list(directory).all_model_checkpoint_paths) {
     if (base_name(without_step(prefix)) == basename_) steps.insert(step_of_checkpoint(prefix).value_or(0));
@@ -143,7 +139,7 @@ TRAINHOOK_DECL std::set<std::int64_t> InputCheckpoints::listed_steps(const std::
   return steps;
 }
 
-TRAINHOOK_DECL RestoreCondition InputCheckpoints::restore_condition(const std::shared_ptr<InputCheckpoints>& files) {
+RestoreCondition InputCheckpoints::restore_condition(const std::shared_ptr<InputCheckpoints>& files) {
   const std::weak_ptr<InputCheckpoints> weak = files;
   RestoreCondition condition;
   condition.why_not = [weak](const std::string& prefix) -> std::optional<std::string> {
@@ -157,15 +153,13 @@ TRAINHOOK_DECL RestoreCondition InputCheckpoints::restore_condition(const std::s
   return condition;
 }
 
-TRAINHOOK_DECL std::string InputCheckpoints::prefix_of(std::int64_t step) const {
+std::string InputCheckpoints::prefix_of(std::int64_t step) const {
   return fmt::format("{}-{}", join_path(directory_, basename_), step);
 }
 
-TRAINHOOK_DECL bool InputCheckpoints::is_mine(std::string_view prefix) const {
-  return base_name(prefix).starts_with(basename_ + "-");
-}
+bool InputCheckpoints::is_mine(std::string_view prefix) const { return base_name(prefix).starts_with(basename_ + "-"); }
 
-TRAINHOOK_DECL std::optional<std::string> InputCheckpoints::why_not(const std::string& prefix) const {
+std::optional<std::string> InputCheckpoints::why_not(const std::string& prefix) const {
   const std::optional<std::int64_t> step = step_of_checkpoint(prefix);
   if (!step) return std::nullopt;
   const std::string mine = fmt::format("{}-{}", join_path(parent_path(prefix), basename_), *step);
@@ -184,13 +178,13 @@ TRAINHOOK_DECL std::optional<std::string> InputCheckpoints::why_not(const std::s
       damage);
 }
 
-TRAINHOOK_DECL void InputCheckpoints::write(const Snapshot& snapshot, std::int64_t step) const {
+void InputCheckpoints::write(const Snapshot& snapshot, std::int64_t step) const {
   BundleWriter writer(prefix_of(step), {.file_system = file_system_, .overwrite = true});
   for (const NamedTensor& entry : snapshot.entries) writer.add(entry.name, entry.tensor);
   writer.finish();
 }
 
-TRAINHOOK_DECL InputCheckpoints::Steps InputCheckpoints::steps_on_disk() const {
+InputCheckpoints::Steps InputCheckpoints::steps_on_disk() const {
   const std::shared_ptr<CheckpointClaim> model = model_.lock();
   Steps steps;
   for (const std::string& prefix : checkpoints_listed_in(*file_system_, directory_)) {
@@ -205,8 +199,8 @@ TRAINHOOK_DECL InputCheckpoints::Steps InputCheckpoints::steps_on_disk() const {
   return steps;
 }
 
-TRAINHOOK_DECL void InputCheckpoints::write_list(const std::vector<std::int64_t>& lost,
-                                                 const std::vector<std::int64_t>& existing) const {
+void InputCheckpoints::write_list(const std::vector<std::int64_t>& lost,
+                                  const std::vector<std::int64_t>& existing) const {
   CheckpointState state;
   for (const auto* const steps : {&lost, &existing}) {
     for (const std::int64_t step : *steps) state.all_model_checkpoint_paths.push_back(prefix_of(step));
@@ -226,7 +220,7 @@ TRAINHOOK_DECL void InputCheckpoints::write_list(const std::vector<std::int64_t>
   update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_);
 }
 
-TRAINHOOK_DECL void InputCheckpoints::remove_obsolete(std::int64_t saved_step) const noexcept {
+void InputCheckpoints::remove_obsolete(std::int64_t saved_step) const noexcept {
   try {
     const Steps steps = steps_on_disk();
     const std::set<std::int64_t> needed = needed_for(steps.models, steps.inputs);
@@ -246,8 +240,8 @@ TRAINHOOK_DECL void InputCheckpoints::remove_obsolete(std::int64_t saved_step) c
   }
 }
 
-TRAINHOOK_DECL std::set<std::int64_t> InputCheckpoints::needed_for(const std::vector<std::int64_t>& models,
-                                                                   const std::vector<std::int64_t>& inputs) {
+std::set<std::int64_t> InputCheckpoints::needed_for(const std::vector<std::int64_t>& models,
+                                                    const std::vector<std::int64_t>& inputs) {
   std::set<std::int64_t> needed;
   for (const std::int64_t model : models) {
     const auto later = std::ranges::upper_bound(inputs, model);  // sorted by step

@@ -16,8 +16,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void check_external_state(const IteratorResource& iterator, ExternalStatePolicy policy,
-                                         std::string_view who) {
+void check_external_state(const IteratorResource& iterator, ExternalStatePolicy policy, std::string_view who) {
   if (policy == ExternalStatePolicy::Ignore) return;
   for (const std::string& reason : iterator.dataset.external_state()) {
     const std::string report =
@@ -34,8 +33,8 @@ TRAINHOOK_DECL void check_external_state(const IteratorResource& iterator, Exter
 
 namespace trainhook {
 
-TRAINHOOK_DECL detail::SessionStateSaveable make_saveable_from_iterator(Graph& graph, std::string_view name,
-                                                                        ExternalStatePolicy external_state_policy) {
+detail::SessionStateSaveable make_saveable_from_iterator(Graph& graph, std::string_view name,
+                                                         ExternalStatePolicy external_state_policy) {
   for (const detail::IteratorResource& iterator : detail::iterators(graph)) {
     if (iterator.op.name() != name) continue;
     detail::check_external_state(iterator, external_state_policy, "make_saveable_from_iterator");
@@ -47,8 +46,8 @@ TRAINHOOK_DECL detail::SessionStateSaveable make_saveable_from_iterator(Graph& g
                       name);
 }
 
-TRAINHOOK_DECL detail::SessionStateSaveable make_saveable_from_iterator(const GraphIterator& iterator,
-                                                                        ExternalStatePolicy external_state_policy) {
+detail::SessionStateSaveable make_saveable_from_iterator(const GraphIterator& iterator,
+                                                         ExternalStatePolicy external_state_policy) {
   return make_saveable_from_iterator(iterator.op().graph(), iterator.name(), external_state_policy);
 }
 

@@ -16,7 +16,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL BundleReader load_checkpoint(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
+BundleReader load_checkpoint(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
   std::string prefix = ckpt_dir_or_file;
   if (file_system.is_directory(ckpt_dir_or_file)) {
     std::optional<std::string> newest = latest_checkpoint(file_system, ckpt_dir_or_file);
@@ -32,15 +32,14 @@ TRAINHOOK_DECL BundleReader load_checkpoint(FileSystem& file_system, const std::
   return BundleReader(std::move(prefix), {.file_system = &file_system});
 }
 
-TRAINHOOK_DECL std::vector<NamedShape> list_variables(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
+std::vector<NamedShape> list_variables(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
   const BundleReader reader = load_checkpoint(file_system, ckpt_dir_or_file);
   std::vector<NamedShape> variables;
   for (const auto& [name, entry] : reader.entries()) variables.push_back({name, entry.shape});
   return variables;
 }
 
-TRAINHOOK_DECL Tensor load_variable(FileSystem& file_system, const std::string& ckpt_dir_or_file,
-                                    std::string_view name) {
+Tensor load_variable(FileSystem& file_system, const std::string& ckpt_dir_or_file, std::string_view name) {
   if (name.ends_with(":0")) name.remove_suffix(2);
   return load_checkpoint(file_system, ckpt_dir_or_file).get_tensor(name);
 }

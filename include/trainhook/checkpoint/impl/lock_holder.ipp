@@ -21,17 +21,15 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL LockHolder new_holder() {
-  return {.process = this_process(), .id = fmt::format("{:016x}", random_number())};
-}
+LockHolder new_holder() { return {.process = this_process(), .id = fmt::format("{:016x}", random_number())}; }
 
-TRAINHOOK_DECL std::string holder_text(std::string_view kind, const LockHolder& holder) {
+std::string holder_text(std::string_view kind, const LockHolder& holder) {
   return fmt::format("trainhook {} 1\nhost {}\nboot {}\nprocess {}\nstart {}\nid {}\n{}", kind, holder.process.host,
                      holder.process.boot, holder.process.pid, holder.process.start, holder.id,
                      holder.is_ending ? kEndingLine : "");
 }
 
-TRAINHOOK_DECL std::optional<LockHolder> parse_holder(std::string_view text) {
+std::optional<LockHolder> parse_holder(std::string_view text) {
   bool complete = true;
   const auto take_line = [&](std::string_view beginning) {
     const std::size_t end = text.find('\n');
@@ -57,11 +55,11 @@ TRAINHOOK_DECL std::optional<LockHolder> parse_holder(std::string_view text) {
   return holder;
 }
 
-TRAINHOOK_DECL bool is_holder_text(std::string_view text) {
+bool is_holder_text(std::string_view text) {
   return text.starts_with("trainhook ") || text.find("\nboot ") != std::string_view::npos;
 }
 
-TRAINHOOK_DECL std::optional<std::string> read_holder_text(FileSystem& file_system, const std::string& path) {
+std::optional<std::string> read_holder_text(FileSystem& file_system, const std::string& path) {
   constexpr std::uint64_t kBeginning = 4096;  // the lines of the holder
   try {
     const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
@@ -75,12 +73,12 @@ TRAINHOOK_DECL std::optional<std::string> read_holder_text(FileSystem& file_syst
   } catch (const NotFoundError&) { return std::nullopt; }
 }
 
-TRAINHOOK_DECL std::optional<LockHolder> read_holder(FileSystem& file_system, const std::string& path) {
+std::optional<LockHolder> read_holder(FileSystem& file_system, const std::string& path) {
   const std::optional<std::string> text = read_holder_text(file_system, path);
   return text ? parse_holder(*text) : std::nullopt;
 }
 
-TRAINHOOK_DECL std::string holder_name(const std::optional<LockHolder>& holder) {
+std::string holder_name(const std::optional<LockHolder>& holder) {
   return holder ? fmt::format("process {} on {}", holder->process.pid, holder->process.host)
                 : std::string("a process that has not written its name yet");
 }

@@ -17,7 +17,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL LockLease::LockLease(FileSystem& file_system, std::string path)
+LockLease::LockLease(FileSystem& file_system, std::string path)
     : file_system_(file_system), path_(std::move(path)), me_(new_holder()) {
   constexpr int kMostAttempts = 100;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
@@ -32,7 +32,7 @@ TRAINHOOK_DECL LockLease::LockLease(FileSystem& file_system, std::string path)
                                 path_);
 }
 
-TRAINHOOK_DECL LockLease::~LockLease() {
+LockLease::~LockLease() {
   if (!process_.is_here()) return;
   try {
     if (is_mine()) file_system_.remove_file(path_);
@@ -42,7 +42,7 @@ TRAINHOOK_DECL LockLease::~LockLease() {
   }
 }
 
-TRAINHOOK_DECL void LockLease::confirm(FunctionRef<void()> expect_untouched) {
+void LockLease::confirm(FunctionRef<void()> expect_untouched) {
   process_.expect_here(fmt::format("the lease {}", path_), "save there, or use another directory");
   refresh();
   const std::scoped_lock lock(mutex_);
@@ -68,7 +68,7 @@ TRAINHOOK_DECL void LockLease::confirm(FunctionRef<void()> expect_untouched) {
       path_, holder_name(holder), std::chrono::duration_cast<std::chrono::seconds>(kStaleAfter).count());
 }
 
-TRAINHOOK_DECL void LockLease::refresh() noexcept {
+void LockLease::refresh() noexcept {
   if (!process_.is_here()) return;
   try {
     const std::scoped_lock lock(mutex_);
@@ -91,7 +91,7 @@ TRAINHOOK_DECL void LockLease::refresh() noexcept {
   }
 }
 
-TRAINHOOK_DECL void LockLease::announce_end() noexcept {
+void LockLease::announce_end() noexcept {
   if (!process_.is_here()) return;
   {
     const std::scoped_lock lock(mutex_);
@@ -100,12 +100,12 @@ TRAINHOOK_DECL void LockLease::announce_end() noexcept {
   refresh();
 }
 
-TRAINHOOK_DECL bool LockLease::is_mine() const {
+bool LockLease::is_mine() const {
   const std::optional<LockHolder> holder = read_holder(file_system_, path_);
   return holder && holder->id == me_.id;
 }
 
-TRAINHOOK_DECL void LockLease::create(const std::string& path) {
+void LockLease::create(const std::string& path) {
   std::unique_ptr<WritableFile> file = file_system_.create_writable(path, WriteMode::Exclusive);
   try {
     file->append(holder_text("lease", me_));
@@ -117,7 +117,7 @@ TRAINHOOK_DECL void LockLease::create(const std::string& path) {
   file_ = std::move(file);
 }
 
-TRAINHOOK_DECL void LockLease::replace() {
+void LockLease::replace() {
   const std::string path = temporary();
   create(path);
   try {
@@ -129,7 +129,7 @@ TRAINHOOK_DECL void LockLease::replace() {
   }
 }
 
-TRAINHOOK_DECL bool LockLease::take_over() {
+bool LockLease::take_over() {
   const std::optional<std::string> before = read_holder_text(file_system_, path_);
   if (!before) return false;
   const std::optional<LockHolder> holder = parse_holder(*before);
@@ -155,8 +155,7 @@ TRAINHOOK_DECL bool LockLease::take_over() {
   }
 }
 
-TRAINHOOK_DECL std::string LockLease::why_free(const std::optional<LockHolder>& holder,
-                                               const std::string& written_now) const {
+std::string LockLease::why_free(const std::optional<LockHolder>& holder, const std::string& written_now) const {
   const std::optional<bool> alive = holder ? is_alive(holder->process) : std::nullopt;
   if (alive == false) return "that process has ended";
   if (alive == true) {
@@ -173,6 +172,6 @@ TRAINHOOK_DECL std::string LockLease::why_free(const std::optional<LockHolder>& 
       holder_name(holder), path_, (std::max)(silent, 0.0), limit);
 }
 
-TRAINHOOK_DECL std::string LockLease::temporary() const { return fmt::format("{}.tmp{}", path_, me_.id); }
+std::string LockLease::temporary() const { return fmt::format("{}.tmp{}", path_, me_.id); }
 
 }  // namespace trainhook::detail

@@ -25,7 +25,7 @@ std::optional<std::size_t> first_with_exponent(std::span<const std::byte> bytes,
   return std::nullopt;
 }
 
-TRAINHOOK_DECL std::optional<std::size_t> first_non_finite(const Tensor& tensor) {
+std::optional<std::size_t> first_non_finite(const Tensor& tensor) {
   constexpr std::uint32_t kFloat = 0x7f800000;
   constexpr std::uint64_t kDouble = 0x7ff0000000000000;
   const auto half = [](std::optional<std::size_t> place) { return place ? std::optional(*place / 2) : place; };
@@ -40,7 +40,7 @@ TRAINHOOK_DECL std::optional<std::size_t> first_non_finite(const Tensor& tensor)
   }
 }
 
-TRAINHOOK_DECL void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix) {
+void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix) {
   const auto place = first_non_finite(tensor);
   if (!place) return;
   throw FailedPreconditionError(

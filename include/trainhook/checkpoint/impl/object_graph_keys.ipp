@@ -15,7 +15,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL ObjectGraphKeys::ObjectGraphKeys(const BundleReader& reader) : prefix_(reader.prefix()) {
+ObjectGraphKeys::ObjectGraphKeys(const BundleReader& reader) : prefix_(reader.prefix()) {
   const Tensor graph = reader.get_tensor(kObjectGraph);
   if (graph.dtype() != DType::String || graph.num_elements() != 1) {
     throw DataLossError("checkpoint {} is damaged: its object graph is {}{}, not a string", prefix_, graph.dtype(),
@@ -33,7 +33,7 @@ TRAINHOOK_DECL ObjectGraphKeys::ObjectGraphKeys(const BundleReader& reader) : pr
   }
 }
 
-TRAINHOOK_DECL const std::string& ObjectGraphKeys::key(std::string_view full_name) const {
+const std::string& ObjectGraphKeys::key(std::string_view full_name) const {
   const auto found = keys_.find(full_name);
   if (found == keys_.end()) {
     throw NotFoundError("object-based checkpoint {} has no variable {}; {}", prefix_, full_name,

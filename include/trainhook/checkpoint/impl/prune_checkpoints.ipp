@@ -28,9 +28,8 @@ namespace trainhook::detail {
 
 /// The input checkpoints that an InputCheckpoints of the options' names removes once the models `removed` are gone:
 /// those up to the step of `newest` that no model on disk would be restored with.
-TRAINHOOK_DECL std::vector<std::string> obsolete_inputs(FileSystem& file_system, const std::string& newest,
-                                                        const std::set<std::string>& removed,
-                                                        const PruneOptions& options) {
+inline std::vector<std::string> obsolete_inputs(FileSystem& file_system, const std::string& newest,
+                                                const std::set<std::string>& removed, const PruneOptions& options) {
   std::vector<std::int64_t> inputs;
   std::vector<std::int64_t> models;
   for (const std::string& prefix : checkpoints_listed_in(file_system, parent_path(newest))) {
@@ -50,8 +49,7 @@ TRAINHOOK_DECL std::vector<std::string> obsolete_inputs(FileSystem& file_system,
 }
 
 /// Removes those.
-TRAINHOOK_DECL void remove_obsolete_inputs(FileSystem& file_system, const std::string& newest,
-                                           const PruneOptions& options) {
+inline void remove_obsolete_inputs(FileSystem& file_system, const std::string& newest, const PruneOptions& options) {
   const auto model = std::make_shared<CheckpointClaim>();
   model->directory = parent_path(newest);
   model->basename = base_name(without_step(newest));
@@ -62,8 +60,8 @@ TRAINHOOK_DECL void remove_obsolete_inputs(FileSystem& file_system, const std::s
 }
 
 /// The path that the saver of the directory writes to, without a step.
-TRAINHOOK_DECL std::string save_path_of(FileSystem& file_system, const std::string& directory,
-                                        const std::string& latest_filename) {
+inline std::string save_path_of(FileSystem& file_system, const std::string& directory,
+                                const std::string& latest_filename) {
   const std::optional<CheckpointState> state = get_checkpoint_state(file_system, directory, latest_filename);
   const std::string path = join_path(directory, latest_filename);
   if (!state) {
@@ -86,7 +84,7 @@ TRAINHOOK_DECL std::string save_path_of(FileSystem& file_system, const std::stri
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::vector<std::string> prune_checkpoints(const std::string& directory, const PruneOptions& options) {
+std::vector<std::string> prune_checkpoints(const std::string& directory, const PruneOptions& options) {
   if (options.max_to_keep < 1) {
     throw InvalidArgumentError("max_to_keep is {}; it must be at least 1, because the newest checkpoint stays",
                                options.max_to_keep);

@@ -73,11 +73,11 @@ template <class IsWanted>
   return state;
 }
 
-TRAINHOOK_DECL RankState start_of_rank(SessionRef session) {
+RankState start_of_rank(SessionRef session) {
   return parts_of_session(session, [](const StateSpec& spec) { return spec.is_generator; });
 }
 
-TRAINHOOK_DECL RankState state_of_rank(SessionRef session) {
+RankState state_of_rank(SessionRef session) {
   RankState state = parts_of_session(session, [](const StateSpec&) { return true; });
   for (const auto& saveable : session.graph().collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects)) {
     state.push_back({.name = saveable->name(), .entries = entries_of(*saveable)});
@@ -85,7 +85,7 @@ TRAINHOOK_DECL RankState state_of_rank(SessionRef session) {
   return state;
 }
 
-TRAINHOOK_DECL std::string rank_state_bytes(const RankState& state) {
+std::string rank_state_bytes(const RankState& state) {
   RankStateMessage message;
   for (const StatePart& part : state) {
     StatePartMessage& written = message.parts.emplace_back();
@@ -95,7 +95,7 @@ TRAINHOOK_DECL std::string rank_state_bytes(const RankState& state) {
   return message_bytes(message);
 }
 
-TRAINHOOK_DECL RankState rank_state_in(std::string_view bytes, int rank) {
+RankState rank_state_in(std::string_view bytes, int rank) {
   const std::string what = fmt::format("the state that rank {} has sent", rank);
   FillBudget budget;
   RankState state;
@@ -110,18 +110,18 @@ TRAINHOOK_DECL RankState rank_state_in(std::string_view bytes, int rank) {
   return state;
 }
 
-TRAINHOOK_DECL std::string rank_prefix(int rank) { return fmt::format("{}{}/", kRankPrefix, rank); }
+std::string rank_prefix(int rank) { return fmt::format("{}{}/", kRankPrefix, rank); }
 
 // By name; those of hooks for each hook, and nothing for a hook that has only a version.
 using EntriesByName = std::map<std::string_view, const Tensor*>;
 using EntriesByGroup = std::map<std::string_view, EntriesByName>;
 
-TRAINHOOK_DECL std::string_view group_of(const StatePart& part, const NamedTensor& entry, bool by_hook) {
+inline std::string_view group_of(const StatePart& part, const NamedTensor& entry, bool by_hook) {
   return by_hook ? std::string_view(entry.name).substr(0, entry.name.find('/', part.name.size() + 1))
                  : std::string_view();
 }
 
-TRAINHOOK_DECL EntriesByGroup grouped(const StatePart& part, bool by_hook) {
+inline EntriesByGroup grouped(const StatePart& part, bool by_hook) {
   EntriesByGroup groups;
   for (const NamedTensor& entry : part.entries) {
     const std::string_view group = group_of(part, entry, by_hook);
@@ -132,7 +132,7 @@ TRAINHOOK_DECL EntriesByGroup grouped(const StatePart& part, bool by_hook) {
   return groups;
 }
 
-TRAINHOOK_DECL bool is_same(const EntriesByName& a, const EntriesByName& b) {
+inline bool is_same(const EntriesByName& a, const EntriesByName& b) {
   return std::ranges::equal(a, b, [](const auto& left, const auto& right) {
     return left.first == right.first && *left.second == *right.second;
   });
@@ -140,14 +140,14 @@ TRAINHOOK_DECL bool is_same(const EntriesByName& a, const EntriesByName& b) {
 
 using PartsByName = std::map<std::string_view, const StatePart*>;
 
-TRAINHOOK_DECL PartsByName parts_by_name(const RankState& state) {
+inline PartsByName parts_by_name(const RankState& state) {
   PartsByName parts;
   for (const StatePart& part : state) parts.emplace(part.name, &part);
   return parts;
 }
 
 // Whether the chief has the same in that part; of the part of all hooks, in those that the rank has.
-TRAINHOOK_DECL bool is_chiefs(const StatePart& part, const PartsByName& chiefs, bool by_hook) {
+inline bool is_chiefs(const StatePart& part, const PartsByName& chiefs, bool by_hook) {
   const auto chiefs_part = chiefs.find(part.name);
   const EntriesByGroup mine = grouped(part, by_hook);
   const EntriesByGroup others = chiefs_part == chiefs.end() ? EntriesByGroup() : grouped(*chiefs_part->second, by_hook);
@@ -158,7 +158,7 @@ TRAINHOOK_DECL bool is_chiefs(const StatePart& part, const PartsByName& chiefs, 
   });
 }
 
-TRAINHOOK_DECL std::vector<std::string> parts_that_differ(const RankState& state, const RankState& chiefs) {
+std::vector<std::string> parts_that_differ(const RankState& state, const RankState& chiefs) {
   std::vector<std::string> names;
   const PartsByName chiefs_parts = parts_by_name(chiefs);
   for (const StatePart& part : state) {
@@ -167,8 +167,8 @@ TRAINHOOK_DECL std::vector<std::string> parts_that_differ(const RankState& state
   return names;
 }
 
-TRAINHOOK_DECL std::vector<NamedTensor> own_entries(int rank, const RankState& state, const RankState& chiefs,
-                                                    std::string_view hooks) {
+std::vector<NamedTensor> own_entries(int rank, const RankState& state, const RankState& chiefs,
+                                     std::string_view hooks) {
   const std::string prefix = rank_prefix(rank);
   std::vector<NamedTensor> entries;
   const PartsByName chiefs_parts = parts_by_name(chiefs);
@@ -185,7 +185,7 @@ TRAINHOOK_DECL std::vector<NamedTensor> own_entries(int rank, const RankState& s
   return entries;
 }
 
-TRAINHOOK_DECL std::set<std::string, std::less<>> names_of_ranks(const std::vector<std::string>& names) {
+std::set<std::string, std::less<>> names_of_ranks(const std::vector<std::string>& names) {
   std::set<std::string, std::less<>> found;
   for (const std::string_view name : names) {
     if (name.starts_with(kRankPrefix))
@@ -194,7 +194,7 @@ TRAINHOOK_DECL std::set<std::string, std::less<>> names_of_ranks(const std::vect
   return found;
 }
 
-TRAINHOOK_DECL std::vector<int> ranks_beyond(int size, const std::vector<std::string>& names) {
+std::vector<int> ranks_beyond(int size, const std::vector<std::string>& names) {
   std::set<int> ranks;
   for (std::string_view name : names) {
     if (!name.starts_with(kRankPrefix)) continue;

@@ -24,8 +24,8 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Retention::Retention(FileSystem& file_system, const std::string& save_path, std::string latest_filename,
-                                    RetentionPolicy policy, double started)
+Retention::Retention(FileSystem& file_system, const std::string& save_path, std::string latest_filename,
+                     RetentionPolicy policy, double started)
     : file_system_(&file_system),
       directory_(parent_path(save_path)),
       basename_(base_name(save_path)),
@@ -37,7 +37,7 @@ TRAINHOOK_DECL Retention::Retention(FileSystem& file_system, const std::string& 
   adopt_newer();
 }
 
-TRAINHOOK_DECL void Retention::begin(const std::string& prefix) {
+void Retention::begin(const std::string& prefix) {
   if (!kept_.empty()) return;
   file_system_->make_directories(directory_);
   const std::string record = unlisted_index_path(prefix, bundle_temporary_suffix());
@@ -45,7 +45,7 @@ TRAINHOOK_DECL void Retention::begin(const std::string& prefix) {
   records_.push_back(record);
 }
 
-TRAINHOOK_DECL void Retention::abandon(const std::string& prefix) noexcept {
+void Retention::abandon(const std::string& prefix) noexcept {
   try {
     if (checkpoint_exists(*file_system_, prefix)) return;
     const std::string beginning = unlisted_index_path(prefix, "");
@@ -58,14 +58,14 @@ TRAINHOOK_DECL void Retention::abandon(const std::string& prefix) noexcept {
   }
 }
 
-TRAINHOOK_DECL void Retention::add(const std::string& prefix, double time) {
+void Retention::add(const std::string& prefix, double time) {
   if (keeps_all()) kept_.clear();
   forget(base_name(prefix));
   kept_.push_back({prefix, time});
   settle(time);
 }
 
-TRAINHOOK_DECL void Retention::tidy(double now) noexcept {
+void Retention::tidy(double now) noexcept {
   if (kept_.empty() || keeps_all()) return;
   if (is_listed_ && records_.empty() && kept_.size() <= static_cast<std::size_t>(policy_.max_to_keep)) return;
   try {
@@ -76,7 +76,7 @@ TRAINHOOK_DECL void Retention::tidy(double now) noexcept {
   }
 }
 
-TRAINHOOK_DECL std::vector<std::string> Retention::too_many(double now) const {
+std::vector<std::string> Retention::too_many(double now) const {
   Retention trial = *this;
   trial.choose(now);
   std::vector<std::string> prefixes;
@@ -84,13 +84,13 @@ TRAINHOOK_DECL std::vector<std::string> Retention::too_many(double now) const {
   return prefixes;
 }
 
-TRAINHOOK_DECL void Retention::settle(double now) {
+void Retention::settle(double now) {
   choose(now);
   write_state();
   sweep();
 }
 
-TRAINHOOK_DECL void Retention::choose(double now) {
+void Retention::choose(double now) {
   for (Kept& kept : kept_) {
     if (!kept.has_stamp) kept.time = (std::min)(kept.time, now);  // a file system's clock may be ahead
   }
@@ -105,7 +105,7 @@ TRAINHOOK_DECL void Retention::choose(double now) {
   while (!keeps_all() && kept_.size() > static_cast<std::size_t>(policy_.max_to_keep)) let_go(now);
 }
 
-TRAINHOOK_DECL void Retention::replace(const std::vector<std::string>& prefixes) {
+void Retention::replace(const std::vector<std::string>& prefixes) {
   kept_.clear();
   for (const std::string& prefix : prefixes) {
     if (!is_here(prefix)) {
@@ -118,28 +118,28 @@ TRAINHOOK_DECL void Retention::replace(const std::vector<std::string>& prefixes)
   }
 }
 
-TRAINHOOK_DECL std::vector<std::string> Retention::prefixes() const {
+std::vector<std::string> Retention::prefixes() const {
   std::vector<std::string> prefixes;
   if (keeps_all()) return prefixes;
   for (const Kept& kept : kept_) prefixes.push_back(kept.prefix);
   return prefixes;
 }
 
-TRAINHOOK_DECL bool Retention::is_here(const std::string& prefix) const {
+bool Retention::is_here(const std::string& prefix) const {
   return plain_path(parent_path(prefix)) == plain_path(directory_);
 }
 
-TRAINHOOK_DECL bool Retention::has_basename(const std::string& prefix) const {
+bool Retention::has_basename(const std::string& prefix) const {
   const std::string_view base = base_name(prefix);
   return base == basename_ || without_step(base) == basename_;
 }
 
-TRAINHOOK_DECL double Retention::written_at(const std::string& prefix) const {
+double Retention::written_at(const std::string& prefix) const {
   const std::vector<double> times = get_checkpoint_mtimes(*file_system_, {prefix});
   return times.empty() ? 0 : times.front();
 }
 
-TRAINHOOK_DECL void Retention::adopt_listed() {
+void Retention::adopt_listed() {
   CheckpointState state;
   try {
     state = read_checkpoint_state(*file_system_, directory_, latest_filename_).value_or(CheckpointState{});
@@ -176,7 +176,7 @@ TRAINHOOK_DECL void Retention::adopt_listed() {
       state_file(), foreign.size(), basename_, directory_, foreign.front());
 }
 
-TRAINHOOK_DECL void Retention::adopt_recorded() {
+void Retention::adopt_recorded() {
   if (!file_system_->is_directory(directory_)) return;
   const std::vector<Kept> listed = kept_;
   for (const std::string& name : file_system_->list_directory(directory_)) {
@@ -190,7 +190,7 @@ TRAINHOOK_DECL void Retention::adopt_recorded() {
   }
 }
 
-TRAINHOOK_DECL void Retention::adopt_newer() {
+void Retention::adopt_newer() {
   std::int64_t newest_step = -1;
   double newest_time = -std::numeric_limits<double>::infinity();
   for (const Kept& kept : kept_) {
@@ -203,7 +203,7 @@ TRAINHOOK_DECL void Retention::adopt_newer() {
   }
 }
 
-TRAINHOOK_DECL void Retention::adopt_unlisted(const std::string& prefix) {
+void Retention::adopt_unlisted(const std::string& prefix) {
   try {
     const BundleReader whole(prefix, {.file_system = file_system_});
   } catch (const Error&) { return; }
@@ -216,13 +216,13 @@ TRAINHOOK_DECL void Retention::adopt_unlisted(const std::string& prefix) {
   is_listed_ = false;
 }
 
-TRAINHOOK_DECL void Retention::forget(std::string_view base) {
+void Retention::forget(std::string_view base) {
   const auto is_it = [&](const Kept& kept) { return base_name(kept.prefix) == base; };
   std::erase_if(kept_, is_it);
   std::erase_if(doomed_, is_it);
 }
 
-TRAINHOOK_DECL void Retention::let_go(double now) {
+void Retention::let_go(double now) {
   const Kept oldest = kept_.front();
   kept_.erase(kept_.begin());
   const double hours = policy_.keep_checkpoint_every_n_hours;
@@ -240,7 +240,7 @@ TRAINHOOK_DECL void Retention::let_go(double now) {
   }
 }
 
-TRAINHOOK_DECL void Retention::write_state() {
+void Retention::write_state() {
   CheckpointState state;
   const auto list = [&](const Kept& kept) {
     state.all_model_checkpoint_paths.push_back(kept.prefix);
@@ -256,7 +256,7 @@ TRAINHOOK_DECL void Retention::write_state() {
   is_listed_ = true;
 }
 
-TRAINHOOK_DECL void Retention::sweep() noexcept {
+void Retention::sweep() noexcept {
   if (doomed_.empty() && records_.empty()) return;
   std::erase_if(doomed_, [&](const Kept& doomed) {
     if (!begin_removal(*file_system_, doomed.prefix, records_)) return false;

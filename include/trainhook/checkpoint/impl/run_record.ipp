@@ -30,7 +30,7 @@ inline constexpr auto kFields<RunRecord> =
 
 inline constexpr std::string_view kRunRecordFile = "run.pbtxt";
 
-TRAINHOOK_DECL std::string RunRecord::differences(const RunRecord& now) const {
+std::string RunRecord::differences(const RunRecord& now) const {
   std::string text;
   const auto add = [&](const std::string& difference) { text += (text.empty() ? "" : ", ") + difference; };
   if (!command_line.empty() && !now.command_line.empty() && command_line != now.command_line)
@@ -40,7 +40,7 @@ TRAINHOOK_DECL std::string RunRecord::differences(const RunRecord& now) const {
   return text;
 }
 
-TRAINHOOK_DECL RunRecord run_record_of(const Graph& graph) {
+RunRecord run_record_of(const Graph& graph) {
   std::uint32_t digest = 0;
   for_each_piece(graph, {}, [&](std::string_view piece) { digest = crc32c::extend(digest, piece); });
   return {.command_line = utf8_text(command_line(), "the command line"),
@@ -48,13 +48,13 @@ TRAINHOOK_DECL RunRecord run_record_of(const Graph& graph) {
           .random_seed = graph.random_seed()};
 }
 
-TRAINHOOK_DECL void write_run_record(FileSystem& file_system, const std::string& directory, const RunRecord& record) {
+void write_run_record(FileSystem& file_system, const std::string& directory, const RunRecord& record) {
   file_system.make_directories(directory);
   write_file_atomically(file_system, join_path(directory, kRunRecordFile), message_text(record),
                         &looks_like_text_of<RunRecord>, WriteMode::Private);
 }
 
-TRAINHOOK_DECL std::optional<RunRecord> read_run_record(FileSystem& file_system, const std::string& directory) {
+std::optional<RunRecord> read_run_record(FileSystem& file_system, const std::string& directory) {
   const std::string path = join_path(directory, kRunRecordFile);
   if (!file_system.exists(path)) return std::nullopt;
   return parse_message_text<RunRecord>(read_file(file_system, path), path);

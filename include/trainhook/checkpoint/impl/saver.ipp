@@ -54,7 +54,7 @@ struct Saver::State {
   std::optional<detail::Retention> retention;  // for the last checkpoint's state file
 };
 
-TRAINHOOK_DECL Saver::Saver(SaverOptions options)
+Saver::Saver(SaverOptions options)
     : options_(std::move(options)),
       state_(detail::make_shared_object<State>(detail::given_or_posix(options_.file_system))) {
   if (options_.max_to_keep < 0)
@@ -67,14 +67,14 @@ TRAINHOOK_DECL Saver::Saver(SaverOptions options)
   state_->started = clock().wall_seconds();
 }
 
-TRAINHOOK_DECL void Saver::use(FileSystem& file_system, Clock& clock) {
+void Saver::use(FileSystem& file_system, Clock& clock) {
   const Clock* const before = &this->clock();
   state_->lent_file_system = &file_system;
   state_->lent_clock = &clock;
   if (&this->clock() != before) state_->started = this->clock().wall_seconds();
 }
 
-TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session, const detail::OtherParts* others) const {
+Snapshot Saver::snapshot(SessionRef session, const detail::OtherParts* others) const {
   std::vector<std::string> names;
   for (const StateSpec& spec : chosen_state(session, others)) names.push_back(spec.name);
   Snapshot snapshot{session.snapshot(names), detail::VariableSlices(session.graph())};
@@ -84,7 +84,7 @@ TRAINHOOK_DECL Snapshot Saver::snapshot(SessionRef session, const detail::OtherP
   return snapshot;
 }
 
-TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& request) {
+std::string Saver::save(SessionRef session, const SaveRequest& request) {
   if (!session.gives_saved_values()) return write(snapshot(session, request.others.get()), request);
   std::vector<StateSpec> chosen = chosen_state(session, request.others.get());
   std::vector<NamedTensor> entries;  // those of the session without value
@@ -105,17 +105,17 @@ TRAINHOOK_DECL std::string Saver::save(SessionRef session, const SaveRequest& re
   });
 }
 
-TRAINHOOK_DECL void Saver::add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const {
+void Saver::add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const {
   for (const std::shared_ptr<Saveable>& saveable : saveables(graph))
     std::ranges::move(detail::entries_of(*saveable), std::back_inserter(entries));
 }
 
-TRAINHOOK_DECL void Saver::expect_entries(std::string_view what_for, std::size_t count) const {
+void Saver::expect_entries(std::string_view what_for, std::size_t count) const {
   if (count == 0 && !options_.allow_empty)
     throw InvalidArgumentError("No variables to {}: the session has no state of the kinds asked for", what_for);
 }
 
-TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) {
+std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) {
   if (snapshot.entries.empty()) return {};
   std::uint64_t bytes = 0;
   for (const NamedTensor& entry : snapshot.entries) bytes += entry.tensor.byte_size();
@@ -124,9 +124,8 @@ TRAINHOOK_DECL std::string Saver::write(const Snapshot& snapshot, const SaveRequ
   });
 }
 
-TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64_t expected_bytes,
-                                         const detail::VariableSlices& slices,
-                                         FunctionRef<void(const AddTensor&)> add_entries) {
+std::string Saver::commit(const SaveRequest& request, std::uint64_t expected_bytes,
+                          const detail::VariableSlices& slices, FunctionRef<void(const AddTensor&)> add_entries) {
   state_->expect_here();
   validate(request);
   const std::string prefix = prefix_of(request);
@@ -164,14 +163,14 @@ TRAINHOOK_DECL std::string Saver::commit(const SaveRequest& request, std::uint64
   return prefix;
 }
 
-TRAINHOOK_DECL void Saver::tidy(const std::string& save_path, const std::string& latest_filename) {
+void Saver::tidy(const std::string& save_path, const std::string& latest_filename) {
   state_->expect_here();
   const std::scoped_lock lock(state_->mutex);
   retention(save_path, latest_filename).tidy(clock().wall_seconds());
 }
 
-TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix, const std::string& own,
-                                   const std::function<bool(const std::string& name)>& keeps) const {
+void Saver::restore(SessionRef session, const std::string& prefix, const std::string& own,
+                    const std::function<bool(const std::string& name)>& keeps) const {
   const BundleReader reader = open(prefix, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead);
   std::optional<ObjectGraphKeys> full_names;
   if (ObjectGraphKeys::is_object_based(reader)) {
@@ -217,14 +216,13 @@ TRAINHOOK_DECL void Saver::restore(SessionRef session, const std::string& prefix
     log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", prefix, kept);
 }
 
-TRAINHOOK_DECL std::vector<std::string> Saver::last_checkpoints() const {
+std::vector<std::string> Saver::last_checkpoints() const {
   state_->expect_here();
   const std::scoped_lock lock(state_->mutex);
   return state_->retention ? state_->retention->prefixes() : std::vector<std::string>();
 }
 
-TRAINHOOK_DECL void Saver::recover_last_checkpoints(const std::vector<std::string>& prefixes,
-                                                    const std::string& latest_filename) {
+void Saver::recover_last_checkpoints(const std::vector<std::string>& prefixes, const std::string& latest_filename) {
   if (prefixes.empty()) return;
   const std::string save_path(detail::without_step(prefixes.back()));
   state_->expect_here();
@@ -232,22 +230,22 @@ TRAINHOOK_DECL void Saver::recover_last_checkpoints(const std::vector<std::strin
   retention(save_path, latest_filename).replace(prefixes);
 }
 
-TRAINHOOK_DECL FileSystem& Saver::file_system() const {
+FileSystem& Saver::file_system() const {
   FileSystem* const lent = state_->lent_file_system;
   return options_.file_system != nullptr || lent == nullptr ? state_->file_system : *lent;
 }
 
-TRAINHOOK_DECL Clock& Saver::clock() const {
+Clock& Saver::clock() const {
   Clock* const chosen = options_.clock != nullptr ? options_.clock : state_->lent_clock.load();
   return detail::given_or_system(chosen);
 }
 
-TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Graph& graph) const {
+std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Graph& graph) const {
   if (!options_.with_saveables || !options_.var_list.empty()) return {};
   return graph.collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects);
 }
 
-TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session, const detail::OtherParts* others) const {
+std::vector<StateSpec> Saver::chosen_state(SessionRef session, const detail::OtherParts* others) const {
   std::vector<StateSpec> all = session.state();
   std::vector<std::string> wanted = options_.var_list;
   if (!wanted.empty()) {
@@ -273,7 +271,7 @@ TRAINHOOK_DECL std::vector<StateSpec> Saver::chosen_state(SessionRef session, co
   return all;
 }
 
-TRAINHOOK_DECL BundleReader Saver::open(const std::string& prefix, BundleFiles files) const {
+BundleReader Saver::open(const std::string& prefix, BundleFiles files) const {
   try {
     return BundleReader(prefix, {.file_system = &file_system(), .files = files});
   } catch (const NotFoundError& error) {
@@ -281,9 +279,9 @@ TRAINHOOK_DECL BundleReader Saver::open(const std::string& prefix, BundleFiles f
   }
 }
 
-TRAINHOOK_DECL std::optional<std::string_view> Saver::find_entry(const BundleReader& reader,
-                                                                 const std::optional<ObjectGraphKeys>& full_names,
-                                                                 const StateSpec& spec, const std::string& own) {
+std::optional<std::string_view> Saver::find_entry(const BundleReader& reader,
+                                                  const std::optional<ObjectGraphKeys>& full_names,
+                                                  const StateSpec& spec, const std::string& own) {
   auto found = reader.entries().find(spec.kind == StateKind::Variable ? spec.name : own + spec.name);
   if (found == reader.entries().end() && !own.empty()) found = reader.entries().find(spec.name);
   if (found == reader.entries().end()) {
@@ -317,7 +315,7 @@ TRAINHOOK_DECL std::optional<std::string_view> Saver::find_entry(const BundleRea
   return found->first;
 }
 
-TRAINHOOK_DECL StateValues Saver::read_state(const BundleReader& reader, const std::string& name) {
+StateValues Saver::read_state(const BundleReader& reader, const std::string& name) {
   StateValues values;
   if (reader.has_tensor(name)) values.set("", reader.get_tensor(name));
   const std::string beginning = fmt::format("{}/", name);
@@ -328,7 +326,7 @@ TRAINHOOK_DECL StateValues Saver::read_state(const BundleReader& reader, const s
   return values;
 }
 
-TRAINHOOK_DECL void Saver::validate(const SaveRequest& request) const {
+void Saver::validate(const SaveRequest& request) const {
   if (request.latest_filename.empty() || request.latest_filename.find('/') != std::string::npos) {
     throw InvalidArgumentError("Saver: latest_filename is '{}'; it must be a file name without directory",
                                request.latest_filename);
@@ -341,8 +339,8 @@ TRAINHOOK_DECL void Saver::validate(const SaveRequest& request) const {
     throw InvalidArgumentError("Saver: global_step is {}; it must not be negative", *request.global_step);
 }
 
-TRAINHOOK_DECL void Saver::expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
-                                           const std::string& prefix) {
+void Saver::expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
+                            const std::string& prefix) {
   constexpr std::int64_t kMost = std::int64_t{1} << 62;  // counting on from there must not overflow
   const auto found = std::ranges::find(staged, global_step, &NamedTensor::name);
   if (found == staged.end() || found->tensor.dtype() != DType::Int64 || found->tensor.num_elements() != 1) return;
@@ -352,12 +350,12 @@ TRAINHOOK_DECL void Saver::expect_possible(const std::string& global_step, const
                       global_step, step);
 }
 
-TRAINHOOK_DECL std::string Saver::prefix_of(const SaveRequest& request) const {
+std::string Saver::prefix_of(const SaveRequest& request) const {
   if (!request.global_step) return request.save_path;
   return fmt::format("{}-{:0{}}", request.save_path, *request.global_step, options_.pad_step_number ? 8 : 1);
 }
 
-TRAINHOOK_DECL detail::Retention& Saver::retention(const std::string& save_path, const std::string& latest_filename) {
+detail::Retention& Saver::retention(const std::string& save_path, const std::string& latest_filename) {
   if (!state_->retention || state_->retention->state_file() != join_path(parent_path(save_path), latest_filename) ||
       &state_->retention->file_system() != &file_system()) {
     state_->retention.emplace(

@@ -49,14 +49,14 @@ inline constexpr auto kFields<ShardedSaveMessage> =
                field(3, "refuse_non_finite", &ShardedSaveMessage::refuse_non_finite),
                field(4, "later", &ShardedSaveMessage::later), field(5, "rank", &ShardedSaveMessage::rank));
 
-TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save) {
+std::string sharded_save_bytes(const ShardedSave& save) {
   ShardedSaveMessage message{
       .prefix = save.prefix, .suffix = save.suffix, .refuse_non_finite = save.refuse_non_finite, .later = save.later};
   for (const std::vector<std::string>& names : save.names) message.rank.push_back({names});
   return message_bytes(message);
 }
 
-TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes) {
+ShardedSave sharded_save_in(std::string_view bytes) {
   auto message = parse_message<ShardedSaveMessage>(bytes, "the chief's order to save");
   if (message.prefix.empty() || message.suffix.empty())
     throw DataLossError("the chief's order to save names no checkpoint");
@@ -69,7 +69,7 @@ TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes) {
 }
 
 // Whether the name is one of these, or below one.
-TRAINHOOK_DECL bool is_at_or_below(std::string_view name, const std::set<std::string, std::less<>>& names) {
+inline bool is_at_or_below(std::string_view name, const std::set<std::string, std::less<>>& names) {
   while (!names.contains(name)) {
     const std::size_t end = name.rfind('/');
     if (end == std::string_view::npos) return false;
@@ -78,7 +78,7 @@ TRAINHOOK_DECL bool is_at_or_below(std::string_view name, const std::set<std::st
   return true;
 }
 
-TRAINHOOK_DECL std::vector<StateSpec> equal_variables(const std::vector<StateSpec>& state, const Graph& graph) {
+std::vector<StateSpec> equal_variables(const std::vector<StateSpec>& state, const Graph& graph) {
   std::set<std::string, std::less<>> trained;
   for (const Variable& variable : trainable_variables(graph)) trained.insert(variable.name());
   std::vector<StateSpec> equal;
@@ -88,8 +88,8 @@ TRAINHOOK_DECL std::vector<StateSpec> equal_variables(const std::vector<StateSpe
   return equal;
 }
 
-TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state,
-                                                                     const Graph& graph, int ranks) {
+std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state, const Graph& graph,
+                                                      int ranks) {
   const std::vector<StateSpec> equal = equal_variables(state, graph);
   std::vector<std::pair<std::uint64_t, std::string_view>> by_size;
   for (const StateSpec& spec : equal) {
@@ -113,7 +113,7 @@ TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::
   return names;
 }
 
-TRAINHOOK_DECL ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank, FileSystem& file_system)
+ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank, FileSystem& file_system)
     : part_(save.part_of(static_cast<std::uint32_t>(rank))) {
   std::vector<NamedTensor> snapshot;
   VariableSlices slices;
@@ -140,8 +140,8 @@ TRAINHOOK_DECL ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& s
   if (!thread_.joinable()) run();
 }
 
-TRAINHOOK_DECL std::string ShardOfRank::write(SessionRef session, const ShardedSave& save, const VariableSlices& slices,
-                                              const std::vector<NamedTensor>& snapshot, FileSystem& file_system) {
+std::string ShardOfRank::write(SessionRef session, const ShardedSave& save, const VariableSlices& slices,
+                               const std::vector<NamedTensor>& snapshot, FileSystem& file_system) {
   writer_ =
       std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = &part_});
   const auto add = [&](const std::string& name, const Tensor& tensor) {
@@ -158,43 +158,41 @@ TRAINHOOK_DECL std::string ShardOfRank::write(SessionRef session, const ShardedS
   return writer_->finish_part();
 }
 
-TRAINHOOK_DECL ShardOfRank::~ShardOfRank() { thread_.join(); }
+ShardOfRank::~ShardOfRank() { thread_.join(); }
 
-TRAINHOOK_DECL bool ShardOfRank::is_writing() const {
+bool ShardOfRank::is_writing() const {
   return index_.valid() && index_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
 }
 
-TRAINHOOK_DECL std::string ShardOfRank::take() {
+std::string ShardOfRank::take() {
   std::string index = index_.get();
   writer_->release();
   return index;
 }
 
-TRAINHOOK_DECL PartsOfOthers::PartsOfOthers(ShardedSave save, FileSystem& file_system)
+PartsOfOthers::PartsOfOthers(ShardedSave save, FileSystem& file_system)
     : save_(std::move(save)), own_(save_.part_of(0)), file_system_(&file_system), parts_(promise_.get_future()) {
   for (const std::vector<std::string>& names : save_.names) names_.insert(names_.end(), names.begin(), names.end());
   std::ranges::sort(names_);
 }
 
-TRAINHOOK_DECL PartsOfOthers::~PartsOfOthers() {
+PartsOfOthers::~PartsOfOthers() {
   if (!is_set_ || is_waited_for_ || !process_.is_here()) return;
   for (std::uint32_t part = 1; part < save_.num_parts(); ++part)
     remove_silently(*file_system_, temporary_data_path(save_.prefix, part, save_.suffix));
 }
 
-TRAINHOOK_DECL bool PartsOfOthers::has(const std::string& name) const {
-  return std::ranges::binary_search(names_, name);
-}
+bool PartsOfOthers::has(const std::string& name) const { return std::ranges::binary_search(names_, name); }
 
-TRAINHOOK_DECL void PartsOfOthers::set(std::vector<std::string> parts) {
+void PartsOfOthers::set(std::vector<std::string> parts) {
   if (!std::exchange(is_set_, true)) promise_.set_value(std::move(parts));
 }
 
-TRAINHOOK_DECL void PartsOfOthers::fail(const std::exception_ptr& error) {
+void PartsOfOthers::fail(const std::exception_ptr& error) {
   if (!std::exchange(is_set_, true)) promise_.set_exception(error);
 }
 
-TRAINHOOK_DECL void PartsOfOthers::add_to(BundleWriter& writer) {
+void PartsOfOthers::add_to(BundleWriter& writer) {
   is_waited_for_ = true;
   if (fetch_) fetch_();
   const std::vector<std::string> parts = parts_.get();

@@ -10,14 +10,14 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void append_ordered_number(std::string& key, std::uint64_t value) {
+inline void append_ordered_number(std::string& key, std::uint64_t value) {
   std::size_t size = 0;
   while (size < 8 && value >> (8 * size) != 0) ++size;
   key += static_cast<char>(size);
   for (std::size_t i = size; i > 0; --i) key += static_cast<char>(value >> (8 * (i - 1)) & 255);
 }
 
-TRAINHOOK_DECL void append_ordered_string(std::string& key, std::string_view text) {
+inline void append_ordered_string(std::string& key, std::string_view text) {
   for (const char c : text) {
     key += c;
     if (c == '\0') key += '\xff';
@@ -27,7 +27,7 @@ TRAINHOOK_DECL void append_ordered_string(std::string& key, std::string_view tex
   key += '\1';
 }
 
-TRAINHOOK_DECL void append_ordered_signed(std::string& key, std::int64_t value) {
+void append_ordered_signed(std::string& key, std::int64_t value) {
   constexpr std::size_t kMost = 10;
   const auto fits = [&](std::size_t size) {  // 7 bits of each byte are the value's
     return size == kMost ||
@@ -44,7 +44,7 @@ TRAINHOOK_DECL void append_ordered_signed(std::string& key, std::int64_t value) 
   for (std::size_t i = 0; i < size; ++i) key += static_cast<char>(bytes[i]);
 }
 
-TRAINHOOK_DECL std::string slice_key(std::string_view name, const TensorSlice& slice) {
+std::string slice_key(std::string_view name, const TensorSlice& slice) {
   std::string key;
   append_ordered_number(key, 0);
   append_ordered_string(key, name);

@@ -20,24 +20,24 @@ namespace trainhook::detail {
 
 inline constexpr std::int32_t kBundleVersion = 1;
 
-TRAINHOOK_DECL std::string bundle_index_path(std::string_view prefix) { return fmt::format("{}.index", prefix); }
+std::string bundle_index_path(std::string_view prefix) { return fmt::format("{}.index", prefix); }
 
-TRAINHOOK_DECL std::string bundle_data_path(std::string_view prefix, std::uint32_t shard, std::uint32_t num_shards) {
+std::string bundle_data_path(std::string_view prefix, std::uint32_t shard, std::uint32_t num_shards) {
   return fmt::format("{}.data-{:05}-of-{:05}", prefix, shard, num_shards);
 }
 
-TRAINHOOK_DECL std::uint32_t extend_over_length(std::uint32_t crc, std::uint64_t length) noexcept {
+std::uint32_t extend_over_length(std::uint32_t crc, std::uint64_t length) noexcept {
   std::array<std::byte, 8> bytes{};
   for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(length >> (8 * i) & 255);
   return crc32c::extend(crc, std::span(bytes).first(length > 0xffffffffu ? 8 : 4));
 }
 
-TRAINHOOK_DECL std::string encode_bundle_header(std::uint32_t num_shards) {
+std::string encode_bundle_header(std::uint32_t num_shards) {
   return message_bytes(BundleHeaderMessage{.num_shards = static_cast<std::int32_t>(num_shards),
                                            .version = {.producer = kBundleVersion}});
 }
 
-TRAINHOOK_DECL std::string encode_bundle_entry(const BundleEntry& entry) {
+std::string encode_bundle_entry(const BundleEntry& entry) {
   BundleEntryMessage message{.dtype = static_cast<std::uint64_t>(entry.dtype),
                              .shape = shape_message(entry.shape.dims()),
                              .shard_id = static_cast<std::int32_t>(entry.shard_id),
@@ -55,7 +55,7 @@ TRAINHOOK_DECL std::string encode_bundle_entry(const BundleEntry& entry) {
   return message_bytes(message);
 }
 
-TRAINHOOK_DECL std::uint32_t decode_bundle_header(std::string_view text, const std::string& index_path) {
+std::uint32_t decode_bundle_header(std::string_view text, const std::string& index_path) {
   const auto header = parse_message<BundleHeaderMessage>(text, index_path);
   if (header.endianness != 0) {
     throw UnimplementedError("checkpoint {} was written on a big-endian machine; write it again on this one",
@@ -72,7 +72,7 @@ TRAINHOOK_DECL std::uint32_t decode_bundle_header(std::string_view text, const s
 }
 
 /// @throws InvalidArgumentError for a region that no tensor has.
-TRAINHOOK_DECL TensorSlice decode_tensor_slice(const TensorSliceMessage& message) {
+inline TensorSlice decode_tensor_slice(const TensorSliceMessage& message) {
   std::vector<TensorSlice::Extent> extents;
   for (const SliceExtentMessage& extent : message.extent) {
     if (extent.length && *extent.length < 0)
@@ -82,8 +82,8 @@ TRAINHOOK_DECL TensorSlice decode_tensor_slice(const TensorSliceMessage& message
   return TensorSlice(extents);
 }
 
-TRAINHOOK_DECL BundleEntry decode_bundle_entry(std::string_view text, std::string_view tensor, std::uint32_t num_shards,
-                                               const std::string& index_path) {
+BundleEntry decode_bundle_entry(std::string_view text, std::string_view tensor, std::uint32_t num_shards,
+                                const std::string& index_path) {
   const auto message = parse_message<BundleEntryMessage>(text, index_path);
   const auto damaged = [&](std::string_view problem) {
     return DataLossError("checkpoint {} is damaged: tensor {} has {}", index_path, tensor, problem);

@@ -15,10 +15,10 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL TensorSlice::TensorSlice(std::initializer_list<Extent> extents)
+TensorSlice::TensorSlice(std::initializer_list<Extent> extents)
     : TensorSlice(std::span(extents.begin(), extents.size())) {}
 
-TRAINHOOK_DECL TensorSlice::TensorSlice(std::span<const Extent> extents) : rank_(extents.size()) {
+TensorSlice::TensorSlice(std::span<const Extent> extents) : rank_(extents.size()) {
   if (rank_ > kMaxRank) throw InvalidArgumentError("a slice has at most {} dimensions, not {}", kMaxRank, rank_);
   for (const Extent& extent : extents) {
     std::int64_t end = 0;
@@ -33,9 +33,9 @@ TRAINHOOK_DECL TensorSlice::TensorSlice(std::span<const Extent> extents) : rank_
   std::ranges::copy(extents, extents_.begin());
 }
 
-TRAINHOOK_DECL TensorSlice TensorSlice::all_of(std::size_t rank) { return TensorSlice(std::vector<Extent>(rank)); }
+TensorSlice TensorSlice::all_of(std::size_t rank) { return TensorSlice(std::vector<Extent>(rank)); }
 
-TRAINHOOK_DECL TensorSlice TensorSlice::parse(std::string_view text) {
+TensorSlice TensorSlice::parse(std::string_view text) {
   std::vector<Extent> extents;
   for (std::string_view rest = text; !text.empty();) {
     const std::size_t colon = rest.find(':');
@@ -51,7 +51,7 @@ TRAINHOOK_DECL TensorSlice TensorSlice::parse(std::string_view text) {
   return TensorSlice(extents);
 }
 
-TRAINHOOK_DECL TensorSlice TensorSlice::within(const Shape& full) const {
+TensorSlice TensorSlice::within(const Shape& full) const {
   if (rank_ != full.rank()) {
     throw InvalidArgumentError("slice \"{}\" has {} dimensions; a tensor of shape {} needs {}", *this, rank_, full,
                                full.rank());
@@ -67,14 +67,14 @@ TRAINHOOK_DECL TensorSlice TensorSlice::within(const Shape& full) const {
   return result;
 }
 
-TRAINHOOK_DECL Shape TensorSlice::shape_in(const Shape& full) const {
+Shape TensorSlice::shape_in(const Shape& full) const {
   const TensorSlice region = within(full);
   std::array<std::int64_t, kMaxRank> dims{};
   std::ranges::transform(region.extents(), dims.begin(), &Extent::length);
   return Shape(std::span<const std::int64_t>(dims).first(rank_));
 }
 
-TRAINHOOK_DECL std::string TensorSlice::to_string() const {
+std::string TensorSlice::to_string() const {
   std::string text;
   for (std::size_t axis = 0; axis < rank_; ++axis) {
     if (axis > 0) text += ':';
@@ -84,7 +84,7 @@ TRAINHOOK_DECL std::string TensorSlice::to_string() const {
   return text;
 }
 
-TRAINHOOK_DECL std::optional<TensorSlice::Extent> TensorSlice::parse_extent(std::string_view text) {
+std::optional<TensorSlice::Extent> TensorSlice::parse_extent(std::string_view text) {
   if (text == "-") return Extent{};
   Extent extent{.start = -1, .length = 0};
   const char* const end = text.data() + text.size();
@@ -99,7 +99,7 @@ TRAINHOOK_DECL std::optional<TensorSlice::Extent> TensorSlice::parse_extent(std:
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::optional<TensorSlice> intersection(const TensorSlice& a, const TensorSlice& b) {
+std::optional<TensorSlice> intersection(const TensorSlice& a, const TensorSlice& b) {
   std::array<TensorSlice::Extent, kMaxRank> shared{};
   for (std::size_t axis = 0; axis < a.rank(); ++axis) {
     const std::int64_t start = (std::max)(a[axis].start, b[axis].start);
@@ -110,7 +110,7 @@ TRAINHOOK_DECL std::optional<TensorSlice> intersection(const TensorSlice& a, con
   return TensorSlice(std::span<const TensorSlice::Extent>(shared).first(a.rank()));
 }
 
-TRAINHOOK_DECL std::optional<std::pair<std::size_t, std::size_t>> find_overlap(std::span<const TensorSlice> regions) {
+std::optional<std::pair<std::size_t, std::size_t>> find_overlap(std::span<const TensorSlice> regions) {
   if (regions.empty()) return std::nullopt;
   // Swept along the axis with the most different starts, few regions are open at a time: regions that share no element
   // begin in different places.

@@ -23,29 +23,27 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL TensorSlice region_of(const SaveSliceInfo& slice) {
+TensorSlice region_of(const SaveSliceInfo& slice) {
   std::vector<TensorSlice::Extent> extents;
   for (std::size_t i = 0; i < slice.var_offset.size(); ++i)
     extents.push_back({.start = slice.var_offset[i], .length = slice.var_shape[i]});
   return TensorSlice(extents);
 }
 
-TRAINHOOK_DECL Shape full_shape_of(const SaveSliceInfo& slice) {
-  return Shape(std::span<const std::int64_t>(slice.full_shape));
-}
+Shape full_shape_of(const SaveSliceInfo& slice) { return Shape(std::span<const std::int64_t>(slice.full_shape)); }
 
-TRAINHOOK_DECL VariableSlices::VariableSlices(const Graph& graph) {
+VariableSlices::VariableSlices(const Graph& graph) {
   for (const Variable& variable : global_variables(graph)) {
     if (variable.save_slice_info != nullptr) slices_.emplace(variable.name(), variable.save_slice_info);
   }
 }
 
-TRAINHOOK_DECL const SaveSliceInfo* VariableSlices::find(std::string_view name) const noexcept {
+const SaveSliceInfo* VariableSlices::find(std::string_view name) const noexcept {
   const auto found = slices_.find(name);
   return found == slices_.end() ? nullptr : found->second.get();
 }
 
-TRAINHOOK_DECL void VariableSlices::add(BundleWriter& writer, const std::string& name, const Tensor& tensor) const {
+void VariableSlices::add(BundleWriter& writer, const std::string& name, const Tensor& tensor) const {
   if (const SaveSliceInfo* slice = find(name)) {
     writer.add_slice(slice->full_name, full_shape_of(*slice), region_of(*slice), tensor);
   } else {
@@ -53,8 +51,7 @@ TRAINHOOK_DECL void VariableSlices::add(BundleWriter& writer, const std::string&
   }
 }
 
-TRAINHOOK_DECL Tensor VariableSlices::read(const BundleReader& reader, const SaveSliceInfo& slice,
-                                           const StateSpec& variable) {
+Tensor VariableSlices::read(const BundleReader& reader, const SaveSliceInfo& slice, const StateSpec& variable) {
   const BundleEntry& entry = reader.entry(slice.full_name);
   const Shape full = full_shape_of(slice);
   if (entry.dtype != variable.dtype || entry.shape != full) {

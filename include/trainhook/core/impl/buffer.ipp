@@ -15,7 +15,7 @@ namespace trainhook::detail {
 
 static_assert(kBufferAlignment == BufferPool::kAlignment);
 
-TRAINHOOK_DECL Buffer Buffer::of_strings(std::size_t count) {
+Buffer Buffer::of_strings(std::size_t count) {
   if (count > (std::numeric_limits<std::size_t>::max)() / 2 / sizeof(std::string))
     throw ResourceExhaustedError("no memory for {} strings", count);
   Buffer buffer(allocate(count * sizeof(std::string)));
@@ -24,7 +24,7 @@ TRAINHOOK_DECL Buffer Buffer::of_strings(std::size_t count) {
   return buffer;
 }
 
-TRAINHOOK_DECL BufferHeader* Buffer::allocate(std::size_t size) {
+BufferHeader* Buffer::allocate(std::size_t size) {
   constexpr std::size_t kLargest = (std::numeric_limits<std::size_t>::max)() / 2;
   if (size > kLargest) throw ResourceExhaustedError("no memory for a tensor of {} bytes", size);
   const std::size_t capacity = (size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
@@ -35,7 +35,7 @@ TRAINHOOK_DECL BufferHeader* Buffer::allocate(std::size_t size) {
   return header;
 }
 
-TRAINHOOK_DECL void Buffer::destroy(BufferHeader* header) noexcept {
+void Buffer::destroy(BufferHeader* header) noexcept {
   std::destroy_n(reinterpret_cast<std::string*>(header + 1), header->string_count);
   const std::size_t bytes = sizeof(BufferHeader) + header->capacity;
   header->~BufferHeader();

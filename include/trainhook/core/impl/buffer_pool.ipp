@@ -13,7 +13,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL BufferPool& BufferPool::instance() {
+BufferPool& BufferPool::instance() {
   static BufferPool* pool = new BufferPool;       // never destroyed: tensors with static storage may outlive it
   [[maybe_unused]] static const int registered =  // a forked child can use it, whatever other threads were doing
       ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
@@ -21,11 +21,11 @@ TRAINHOOK_DECL BufferPool& BufferPool::instance() {
   return *pool;
 }
 
-TRAINHOOK_DECL BufferPool::~BufferPool() {
+BufferPool::~BufferPool() {
   while (size_ > 0) release_last();
 }
 
-TRAINHOOK_DECL void* BufferPool::allocate(std::size_t bytes) noexcept {
+void* BufferPool::allocate(std::size_t bytes) noexcept {
   if (bytes >= kSmallest) {
     const std::scoped_lock lock(mutex_);
     if (void* kept = take(bytes)) return kept;
@@ -40,11 +40,11 @@ TRAINHOOK_DECL void* BufferPool::allocate(std::size_t bytes) noexcept {
   return memory;
 }
 
-TRAINHOOK_DECL void BufferPool::free(void* memory, std::size_t bytes) noexcept {
+void BufferPool::free(void* memory, std::size_t bytes) noexcept {
   if (bytes < kSmallest || !keep(memory, bytes)) ::operator delete(memory, std::align_val_t{kAlignment});
 }
 
-TRAINHOOK_DECL void* BufferPool::take(std::size_t bytes) noexcept {
+void* BufferPool::take(std::size_t bytes) noexcept {
   for (std::size_t i = size_; i-- > 0;) {
     if (blocks_[i].bytes != bytes) continue;
     std::swap(blocks_[i], blocks_[size_ - 1]);
@@ -54,16 +54,14 @@ TRAINHOOK_DECL void* BufferPool::take(std::size_t bytes) noexcept {
   return nullptr;
 }
 
-TRAINHOOK_DECL void* BufferPool::remove_last() noexcept {
+void* BufferPool::remove_last() noexcept {
   kept_ -= blocks_[--size_].bytes;
   return blocks_[size_].memory;
 }
 
-TRAINHOOK_DECL void BufferPool::release_last() noexcept {
-  ::operator delete(remove_last(), std::align_val_t{kAlignment});
-}
+void BufferPool::release_last() noexcept { ::operator delete(remove_last(), std::align_val_t{kAlignment}); }
 
-TRAINHOOK_DECL bool BufferPool::keep(void* memory, std::size_t bytes) noexcept {
+bool BufferPool::keep(void* memory, std::size_t bytes) noexcept {
   const std::scoped_lock lock(mutex_);
   used_ -= bytes;
   if (size_ == kMostBlocks) return false;

@@ -7,16 +7,16 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL Clock::~Clock() = default;
+Clock::~Clock() = default;
 
-TRAINHOOK_DECL Duration SystemClock::monotonic_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+Duration SystemClock::monotonic_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-TRAINHOOK_DECL double SystemClock::wall_seconds() {
+double SystemClock::wall_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-TRAINHOOK_DECL bool SystemClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
-                                            Duration deadline, FunctionRef<bool()> ready) {
+bool SystemClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Duration deadline,
+                             FunctionRef<bool()> ready) {
   return changed.wait_until(lock, std::chrono::steady_clock::time_point(deadline), ready);
 }
 

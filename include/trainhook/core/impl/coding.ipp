@@ -7,23 +7,23 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void insert_length(std::string& text, std::size_t begin) {
+void insert_length(std::string& text, std::size_t begin) {
   std::string length;
   append_varint(length, text.size() - begin);
   text.insert(begin, length);
 }
 
-TRAINHOOK_DECL std::uint32_t fixed32_at(std::string_view text, std::size_t offset) noexcept {
+std::uint32_t fixed32_at(std::string_view text, std::size_t offset) noexcept {
   std::uint32_t value = 0;
   for (std::size_t i = 4; i > 0; --i) value = value << 8 | static_cast<unsigned char>(text[offset + i - 1]);
   return value;
 }
 
-TRAINHOOK_DECL std::uint64_t fixed64_at(std::string_view text, std::size_t offset) noexcept {
+std::uint64_t fixed64_at(std::string_view text, std::size_t offset) noexcept {
   return fixed32_at(text, offset) | std::uint64_t{fixed32_at(text, offset + 4)} << 32;
 }
 
-TRAINHOOK_DECL std::optional<std::uint64_t> take_varint(std::string_view& text) noexcept {
+std::optional<std::uint64_t> take_varint(std::string_view& text) noexcept {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < 10 && i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);

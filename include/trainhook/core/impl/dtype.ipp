@@ -10,7 +10,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL float to_float(Half value) noexcept {
+float to_float(Half value) noexcept {
   const std::uint32_t exponent = (value.bits >> 10) & 0x1f;
   const std::uint32_t fraction = value.bits & 0x3ff;
   float magnitude = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction | 0x400),
@@ -19,8 +19,6 @@ TRAINHOOK_DECL float to_float(Half value) noexcept {
   return (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-TRAINHOOK_DECL float to_float(BFloat16 value) noexcept {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
-}
+float to_float(BFloat16 value) noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); }
 
 }  // namespace trainhook

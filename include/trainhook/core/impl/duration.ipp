@@ -11,7 +11,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string duration_text(std::chrono::duration<double> duration) {
+std::string duration_text(std::chrono::duration<double> duration) {
   const double seconds = duration.count();
   const auto whole = std::llround(seconds);
   if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);

@@ -11,7 +11,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string_view error_code_name(ErrorCode code) noexcept {
+std::string_view error_code_name(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::Cancelled: return "Cancelled";
     case ErrorCode::Unknown: return "Unknown";
@@ -32,23 +32,23 @@ TRAINHOOK_DECL std::string_view error_code_name(ErrorCode code) noexcept {
   return "Unknown";
 }
 
-TRAINHOOK_DECL Error::Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+Error::Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
 
-TRAINHOOK_DECL Error::Error(ErrorCode code, fmt::string_view format, fmt::format_args args)
+Error::Error(ErrorCode code, fmt::string_view format, fmt::format_args args)
     : std::runtime_error(fmt::vformat(format, args)), code_(code) {}
 
-TRAINHOOK_DECL Error::~Error() = default;
+Error::~Error() = default;
 
-TRAINHOOK_DECL Error::Error(const Error& other) noexcept : std::runtime_error(other), code_(other.code_) {}
+Error::Error(const Error& other) noexcept : std::runtime_error(other), code_(other.code_) {}
 
-TRAINHOOK_DECL Error& Error::operator=(const Error& other) noexcept {
+Error& Error::operator=(const Error& other) noexcept {
   if (this == &other) return *this;
   std::runtime_error::operator=(other);
   code_ = other.code_;
   return *this;
 }
 
-TRAINHOOK_DECL std::shared_ptr<const void> Error::new_lifetime() noexcept {
+std::shared_ptr<const void> Error::new_lifetime() noexcept {
   try {
     return detail::make_shared_object<bool>();
   } catch (...) {  // there is no memory, and this is an error on its way
@@ -56,9 +56,9 @@ TRAINHOOK_DECL std::shared_ptr<const void> Error::new_lifetime() noexcept {
   }
 }
 
-TRAINHOOK_DECL std::string Error::to_string() const { return fmt::format("{}: {}", error_code_name(code_), what()); }
+std::string Error::to_string() const { return fmt::format("{}: {}", error_code_name(code_), what()); }
 
-TRAINHOOK_DECL void throw_error(ErrorCode code, const std::string& message) {
+void throw_error(ErrorCode code, const std::string& message) {
   switch (code) {
     case ErrorCode::Cancelled: throw CancelledError(message);
     case ErrorCode::Unknown: throw UnknownError(message);
@@ -79,7 +79,7 @@ TRAINHOOK_DECL void throw_error(ErrorCode code, const std::string& message) {
   throw Error(code, message);
 }
 
-TRAINHOOK_DECL std::string describe(const std::exception_ptr& error) noexcept {
+std::string describe(const std::exception_ptr& error) noexcept {
   try {
     if (error == nullptr) return "no error";
     std::rethrow_exception(error);

@@ -13,16 +13,16 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL fmt::format_context::iterator append_text(fmt::format_context& context, std::string_view text) {
+fmt::format_context::iterator append_text(fmt::format_context& context, std::string_view text) {
   return std::copy(text.begin(), text.end(), context.out());
 }
 
-TRAINHOOK_DECL std::string number_text(std::int64_t number) { return fmt::format("{}", number); }
-TRAINHOOK_DECL std::string number_text(std::uint64_t number) { return fmt::format("{}", number); }
-TRAINHOOK_DECL std::string number_text(float number) {
+std::string number_text(std::int64_t number) { return fmt::format("{}", number); }
+std::string number_text(std::uint64_t number) { return fmt::format("{}", number); }
+std::string number_text(float number) {
   return is_finite(number) ? fmt::format("{}", number) : non_finite_text(double{number});
 }
-TRAINHOOK_DECL std::string number_text(double number) {
+std::string number_text(double number) {
   return is_finite(number) ? fmt::format("{}", number) : non_finite_text(number);
 }
 

@@ -27,20 +27,20 @@ struct LogState {
   std::string prefix;
 };
 
-TRAINHOOK_DECL LogState& log_state() {
+inline LogState& log_state() {
   static LogState* const state = new LogState;    // never destroyed, as system_clock()
   [[maybe_unused]] static const int registered =  // another thread may hold the mutex while the process forks
       ::pthread_atfork(nullptr, nullptr, [] { std::construct_at(&log_state().mutex); });
   return *state;
 }
 
-TRAINHOOK_DECL void set_log_prefix(std::string prefix) {
+void set_log_prefix(std::string prefix) {
   LogState& state = log_state();
   const std::scoped_lock lock(state.mutex);
   state.prefix = std::move(prefix);
 }
 
-TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::format_args args) noexcept {
+void log_line(LogLevel level, fmt::string_view format, fmt::format_args args) noexcept {
   try {
     const std::string text = fmt::vformat(format, args);
     LogState& state = log_state();
@@ -60,7 +60,7 @@ TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::forma
 
 }  // namespace detail
 
-TRAINHOOK_DECL LogSink set_log_sink(LogSink sink) {
+LogSink set_log_sink(LogSink sink) {
   detail::LogState& state = detail::log_state();
   const std::scoped_lock lock(state.mutex);
   return std::exchange(state.sink, std::move(sink));

@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted) {
+std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted) {
   constexpr std::size_t kMost = 8;
   if (names.empty()) return "it holds none";
   const std::string_view last = wanted.substr(wanted.rfind('/') + 1);

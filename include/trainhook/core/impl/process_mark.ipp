@@ -15,23 +15,21 @@
 namespace trainhook::detail {
 
 /// How often this process and its ancestors have forked, each as a child, since the library is in use.
-TRAINHOOK_DECL std::atomic<int>& num_forks() noexcept {
+inline std::atomic<int>& num_forks() noexcept {
   static std::atomic<int> count{0};
   return count;
 }
 
-TRAINHOOK_DECL int counted_forks() noexcept {
+inline int counted_forks() noexcept {
   [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++num_forks(); });
   return num_forks().load(std::memory_order_relaxed);
 }
 
-TRAINHOOK_DECL ProcessMark::ProcessMark() noexcept : forks_(counted_forks()), pid_(::getpid()) {}
+ProcessMark::ProcessMark() noexcept : forks_(counted_forks()), pid_(::getpid()) {}
 
-TRAINHOOK_DECL bool ProcessMark::is_here() const noexcept {
-  return forks_ == num_forks().load(std::memory_order_relaxed);
-}
+bool ProcessMark::is_here() const noexcept { return forks_ == num_forks().load(std::memory_order_relaxed); }
 
-TRAINHOOK_DECL void ProcessMark::refuse(std::string_view what, std::string_view way_out) const {
+void ProcessMark::refuse(std::string_view what, std::string_view way_out) const {
   throw FailedPreconditionError("process {} was forked from process {}, which has {}: {}", ::getpid(), pid_, what,
                                 way_out);
 }

@@ -48,8 +48,7 @@ void fill_truncated(std::span<T> values, Draw draw) noexcept {
   }
 }
 
-TRAINHOOK_DECL std::array<std::uint32_t, 4> philox_block(std::uint64_t seed, std::uint64_t stream,
-                                                         std::uint64_t block) noexcept {
+std::array<std::uint32_t, 4> philox_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t block) noexcept {
   r123::Philox4x32::ctr_type counter{};
   r123::Philox4x32::key_type key{};
   const auto split = [](auto& words, std::size_t at, std::uint64_t value) {
@@ -63,7 +62,7 @@ TRAINHOOK_DECL std::array<std::uint32_t, 4> philox_block(std::uint64_t seed, std
   return {result[0], result[1], result[2], result[3]};
 }
 
-TRAINHOOK_DECL std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part) noexcept {
+std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part) noexcept {
   const std::array<std::uint32_t, 4> words =
       philox_block(seed, ~std::uint64_t{0}, part);  // the last stream is set aside for this
   return words[0] | static_cast<std::uint64_t>(words[1]) << 32;
@@ -73,73 +72,69 @@ TRAINHOOK_DECL std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part)
 
 namespace trainhook {
 
-TRAINHOOK_DECL void PhiloxGenerator::discard(std::uint64_t words) noexcept {
+void PhiloxGenerator::discard(std::uint64_t words) noexcept {
   set_state({state_.seed, state_.stream, state_.position + words});
 }
 
-TRAINHOOK_DECL std::uint32_t PhiloxGenerator::next_u32() noexcept {
+std::uint32_t PhiloxGenerator::next_u32() noexcept {
   const std::uint32_t word = block_[state_.position % 4];
   if (++state_.position % 4 == 0) load_block();
   return word;
 }
 
-TRAINHOOK_DECL std::uint64_t PhiloxGenerator::next_u64() noexcept {
+std::uint64_t PhiloxGenerator::next_u64() noexcept {
   const std::uint64_t low = next_u32();
   return low | static_cast<std::uint64_t>(next_u32()) << 32;
 }
 
-TRAINHOOK_DECL std::uint64_t PhiloxGenerator::uniform_below(std::uint64_t bound) {
+std::uint64_t PhiloxGenerator::uniform_below(std::uint64_t bound) {
   if (bound == 0) throw InvalidArgumentError("there is no random integer below 0");
   return bound <= 0xFFFFFFFFU ? below_32(static_cast<std::uint32_t>(bound)) : below_64(bound);
 }
 
-TRAINHOOK_DECL std::array<float, 2> PhiloxGenerator::normal_floats() noexcept {
+std::array<float, 2> PhiloxGenerator::normal_floats() noexcept {
   const float radius_draw = to_float(next_u32());
   return detail::box_muller(radius_draw, to_float(next_u32()));
 }
 
-TRAINHOOK_DECL std::array<double, 2> PhiloxGenerator::normal_doubles() noexcept {
+std::array<double, 2> PhiloxGenerator::normal_doubles() noexcept {
   const double radius_draw = to_double(next_u64());
   return detail::box_muller(radius_draw, to_double(next_u64()));
 }
 
-TRAINHOOK_DECL void PhiloxGenerator::fill_uniform(std::span<float> values) noexcept {
+void PhiloxGenerator::fill_uniform(std::span<float> values) noexcept {
   for (float& value : values) value = uniform_float();
 }
 
-TRAINHOOK_DECL void PhiloxGenerator::fill_uniform(std::span<double> values) noexcept {
+void PhiloxGenerator::fill_uniform(std::span<double> values) noexcept {
   for (double& value : values) value = uniform_double();
 }
 
-TRAINHOOK_DECL void PhiloxGenerator::fill_normal(std::span<float> values) noexcept {
+void PhiloxGenerator::fill_normal(std::span<float> values) noexcept {
   detail::fill_pairs(values, [this] { return normal_floats(); });
 }
 
-TRAINHOOK_DECL void PhiloxGenerator::fill_normal(std::span<double> values) noexcept {
+void PhiloxGenerator::fill_normal(std::span<double> values) noexcept {
   detail::fill_pairs(values, [this] { return normal_doubles(); });
 }
 
-TRAINHOOK_DECL void PhiloxGenerator::fill_truncated_normal(std::span<float> values) noexcept {
+void PhiloxGenerator::fill_truncated_normal(std::span<float> values) noexcept {
   detail::fill_truncated(values, [this] { return normal_floats(); });
 }
 
-TRAINHOOK_DECL void PhiloxGenerator::fill_truncated_normal(std::span<double> values) noexcept {
+void PhiloxGenerator::fill_truncated_normal(std::span<double> values) noexcept {
   detail::fill_truncated(values, [this] { return normal_doubles(); });
 }
 
-TRAINHOOK_DECL void PhiloxGenerator::load_block() noexcept {
+void PhiloxGenerator::load_block() noexcept {
   block_ = detail::philox_block(state_.seed, state_.stream, state_.position / 4);
 }
 
-TRAINHOOK_DECL float PhiloxGenerator::to_float(std::uint32_t word) noexcept {
-  return static_cast<float>(word >> 8) * 0x1p-24F;
-}
+float PhiloxGenerator::to_float(std::uint32_t word) noexcept { return static_cast<float>(word >> 8) * 0x1p-24F; }
 
-TRAINHOOK_DECL double PhiloxGenerator::to_double(std::uint64_t word) noexcept {
-  return static_cast<double>(word >> 11) * 0x1p-53;
-}
+double PhiloxGenerator::to_double(std::uint64_t word) noexcept { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-TRAINHOOK_DECL std::uint64_t PhiloxGenerator::below_32(std::uint32_t bound) noexcept {
+std::uint64_t PhiloxGenerator::below_32(std::uint32_t bound) noexcept {
   for (;;) {
     const std::uint64_t product = static_cast<std::uint64_t>(next_u32()) * bound;
     const auto low = static_cast<std::uint32_t>(product);
@@ -148,7 +143,7 @@ TRAINHOOK_DECL std::uint64_t PhiloxGenerator::below_32(std::uint32_t bound) noex
   }
 }
 
-TRAINHOOK_DECL std::uint64_t PhiloxGenerator::below_64(std::uint64_t bound) noexcept {
+std::uint64_t PhiloxGenerator::below_64(std::uint64_t bound) noexcept {
   const std::uint64_t rejected = (std::uint64_t{0} - bound) % bound;
   for (;;) {
     const std::uint64_t draw = next_u64();
@@ -156,7 +151,7 @@ TRAINHOOK_DECL std::uint64_t PhiloxGenerator::below_64(std::uint64_t bound) noex
   }
 }
 
-TRAINHOOK_DECL std::uint64_t PhiloxGenerator::high_product(std::uint64_t a, std::uint64_t b) noexcept {
+std::uint64_t PhiloxGenerator::high_product(std::uint64_t a, std::uint64_t b) noexcept {
   const std::uint64_t a_low = a & 0xFFFFFFFFU, a_high = a >> 32, b_low = b & 0xFFFFFFFFU, b_high = b >> 32;
   const std::uint64_t middle = a_high * b_low + (a_low * b_low >> 32);
   const std::uint64_t other = a_low * b_high + (middle & 0xFFFFFFFFU);

@@ -11,23 +11,23 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void throw_not_real(DType dtype) { throw InvalidArgumentError("{} is no real number", dtype); }
+void throw_not_real(DType dtype) { throw InvalidArgumentError("{} is no real number", dtype); }
 
-TRAINHOOK_DECL std::optional<double> tensor_number(const Tensor& tensor) {
+std::optional<double> tensor_number(const Tensor& tensor) {
   if (tensor.num_elements() != 1 || !is_real(tensor.dtype())) return std::nullopt;
   double number = 0;
   read_doubles(tensor, 0, {&number, 1});
   return number;
 }
 
-TRAINHOOK_DECL void read_doubles(const Tensor& tensor, std::size_t first, std::span<double> to) {
+void read_doubles(const Tensor& tensor, std::size_t first, std::span<double> to) {
   visit_real(tensor, [&](auto values) {
     std::ranges::transform(values.subspan(first, to.size()), to.begin(),
                            [](auto value) { return real_as<double>(value); });
   });
 }
 
-TRAINHOOK_DECL Tensor as_floats(const Tensor& tensor) {
+Tensor as_floats(const Tensor& tensor) {
   Tensor floats = Tensor::uninitialized(DType::Float, tensor.shape());
   visit_real(tensor, [&](auto values) {
     std::ranges::transform(values, floats.overwrite_data<float>().begin(),

@@ -15,25 +15,23 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL void StateValues::set(std::string name, Tensor value) {
-  entries_.push_back({std::move(name), std::move(value)});
-}
+void StateValues::set(std::string name, Tensor value) { entries_.push_back({std::move(name), std::move(value)}); }
 
-TRAINHOOK_DECL const Tensor* StateValues::find(std::string_view name) const noexcept {
+const Tensor* StateValues::find(std::string_view name) const noexcept {
   const auto found = std::ranges::find(entries_, name, &NamedTensor::name);
   return found == entries_.end() ? nullptr : &found->tensor;
 }
 
-TRAINHOOK_DECL const Tensor& StateValues::at(std::string_view name) const {
+const Tensor& StateValues::at(std::string_view name) const {
   if (const Tensor* value = find(name)) return *value;
   throw NotFoundError("the saved state has no value '{}'", name);
 }
 
-TRAINHOOK_DECL Saveable::~Saveable() = default;
+Saveable::~Saveable() = default;
 
 namespace detail {
 
-TRAINHOOK_DECL std::vector<NamedTensor> entries_of(Saveable& saveable) {
+std::vector<NamedTensor> entries_of(Saveable& saveable) {
   const std::string name = saveable.name();
   const StateValues values = call_of_user("save of Saveable", name, [&] { return saveable.save(); });
   std::vector<NamedTensor> entries;

@@ -9,7 +9,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string dims_to_string(std::span<const std::int64_t> dims) {
+std::string dims_to_string(std::span<const std::int64_t> dims) {
   std::string text = "[";
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (i > 0) text += ',';
@@ -23,7 +23,7 @@ TRAINHOOK_DECL std::string dims_to_string(std::span<const std::int64_t> dims) {
   return text;
 }
 
-TRAINHOOK_DECL void throw_bad_shape(std::span<const std::int64_t> dims, std::int64_t least) {
+void throw_bad_shape(std::span<const std::int64_t> dims, std::int64_t least) {
   if (dims.size() > kMaxRank)
     throw InvalidArgumentError("a shape has at most {} dimensions, not {}", kMaxRank, dims.size());
   const std::string text = dims_to_string(dims);
@@ -39,15 +39,13 @@ TRAINHOOK_DECL void throw_bad_shape(std::span<const std::int64_t> dims, std::int
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string Shape::to_string() const { return detail::dims_to_string(dims()); }
+std::string Shape::to_string() const { return detail::dims_to_string(dims()); }
 
-TRAINHOOK_DECL Shape PartialShape::known() const {
+Shape PartialShape::known() const {
   if (!is_fully_known()) throw FailedPreconditionError("shape {} is not fully known", to_string());
   return Shape(dims());
 }
 
-TRAINHOOK_DECL std::string PartialShape::to_string() const {
-  return known_rank_ ? detail::dims_to_string(dims()) : "<unknown>";
-}
+std::string PartialShape::to_string() const { return known_rank_ ? detail::dims_to_string(dims()) : "<unknown>"; }
 
 }  // namespace trainhook

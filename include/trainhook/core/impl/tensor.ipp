@@ -65,13 +65,13 @@ void append_elements(std::string& text, const Tensor& tensor) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL Tensor::Tensor(DType dtype, const Shape& shape) : Tensor(uninitialized(dtype, shape)) {
+Tensor::Tensor(DType dtype, const Shape& shape) : Tensor(uninitialized(dtype, shape)) {
   if (dtype != DType::String) std::ranges::fill(raw_bytes(), std::byte{0});
 }
 
-TRAINHOOK_DECL Tensor::Tensor(std::string_view value) : Tensor(DType::String, Shape{}) { buffer_.strings()[0] = value; }
+Tensor::Tensor(std::string_view value) : Tensor(DType::String, Shape{}) { buffer_.strings()[0] = value; }
 
-TRAINHOOK_DECL Tensor Tensor::reshaped(const Shape& shape) const {
+Tensor Tensor::reshaped(const Shape& shape) const {
   if (shape.num_elements() != num_elements()) throw InvalidArgumentError("shape {} cannot become {}", shape_, shape);
   if (shape == shape_) return *this;
   Tensor result;
@@ -86,7 +86,7 @@ TRAINHOOK_DECL Tensor Tensor::reshaped(const Shape& shape) const {
   return result;
 }
 
-TRAINHOOK_DECL std::string Tensor::to_string() const {
+std::string Tensor::to_string() const {
   using detail::append_elements;
   if (!has_value()) return "no value";
   std::string text = fmt::format("{}{} ", dtype_, shape_);
@@ -112,7 +112,7 @@ TRAINHOOK_DECL std::string Tensor::to_string() const {
   return text;
 }
 
-TRAINHOOK_DECL void Tensor::replace_buffer(bool keep_elements) {
+void Tensor::replace_buffer(bool keep_elements) {
   detail::Buffer fresh = new_buffer();
   if (keep_elements) {
     if (dtype_ == DType::String) {
@@ -124,31 +124,31 @@ TRAINHOOK_DECL void Tensor::replace_buffer(bool keep_elements) {
   buffer_ = std::move(fresh);
 }
 
-TRAINHOOK_DECL bool Tensor::equals(const Tensor& other) const {
+bool Tensor::equals(const Tensor& other) const {
   if (dtype_ != other.dtype_ || shape_ != other.shape_) return false;
   if (dtype_ == DType::String) return std::ranges::equal(data<std::string>(), other.data<std::string>());
   return byte_size() == 0 || std::memcmp(raw(), other.raw(), byte_size()) == 0;
 }
 
-TRAINHOOK_DECL void Tensor::throw_no_dtype() { throw InvalidArgumentError("a tensor needs a dtype that it can hold"); }
+void Tensor::throw_no_dtype() { throw InvalidArgumentError("a tensor needs a dtype that it can hold"); }
 
-TRAINHOOK_DECL void Tensor::throw_count(std::size_t count, const Shape& shape) {
+void Tensor::throw_count(std::size_t count, const Shape& shape) {
   throw InvalidArgumentError("{} values do not fill shape {}", count, shape);
 }
 
-TRAINHOOK_DECL void Tensor::throw_too_large(DType dtype, const Shape& shape) {
+void Tensor::throw_too_large(DType dtype, const Shape& shape) {
   throw ResourceExhaustedError("no memory for a tensor {}{}", dtype, shape);
 }
 
-TRAINHOOK_DECL void Tensor::throw_dtype(DType wanted) const {
+void Tensor::throw_dtype(DType wanted) const {
   throw InvalidArgumentError("the tensor holds {}, not {}", dtype_, wanted);
 }
 
-TRAINHOOK_DECL void Tensor::throw_no_bytes() const {
+void Tensor::throw_no_bytes() const {
   throw InvalidArgumentError("a string tensor has no flat bytes; use data<std::string>()");
 }
 
-TRAINHOOK_DECL void Tensor::throw_not_single() const {
+void Tensor::throw_not_single() const {
   throw InvalidArgumentError("a tensor of shape {} is not a single value", shape_);
 }
 

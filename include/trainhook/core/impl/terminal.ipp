@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool takes_escapes(std::FILE* file) noexcept {
+bool takes_escapes(std::FILE* file) noexcept {
   const auto value_of = [](const char* name) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment meanwhile
     const char* const value = std::getenv(name);

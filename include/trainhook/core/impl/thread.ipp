@@ -19,9 +19,9 @@ struct Thread::Started {
   ProcessMark process{};
 };
 
-TRAINHOOK_DECL Thread::Thread() noexcept = default;
+Thread::Thread() noexcept = default;
 
-TRAINHOOK_DECL Thread::Thread(std::string_view what, std::function<void()> body) {
+Thread::Thread(std::string_view what, std::function<void()> body) {
   try {
     started_ = std::make_unique<Started>(std::move(body));
   } catch (const std::system_error& error) {
@@ -31,28 +31,28 @@ TRAINHOOK_DECL Thread::Thread(std::string_view what, std::function<void()> body)
   }
 }
 
-TRAINHOOK_DECL Thread::Thread(Thread&& other) noexcept = default;
+Thread::Thread(Thread&& other) noexcept = default;
 
-TRAINHOOK_DECL Thread& Thread::operator=(Thread&& other) noexcept {
+Thread& Thread::operator=(Thread&& other) noexcept {
   Thread before(std::move(*this));  // is waited for
   started_ = std::move(other.started_);
   return *this;
 }
 
-TRAINHOOK_DECL Thread::~Thread() {
+Thread::~Thread() {
   join();
   static_cast<void>(started_.release());  // null, unless this is a forked child
 }
 
-TRAINHOOK_DECL bool Thread::joinable() const noexcept { return started_ != nullptr && started_->process.is_here(); }
+bool Thread::joinable() const noexcept { return started_ != nullptr && started_->process.is_here(); }
 
-TRAINHOOK_DECL void Thread::join() noexcept {
+void Thread::join() noexcept {
   if (!joinable()) return;
   started_->thread.join();
   started_.reset();
 }
 
-TRAINHOOK_DECL void Thread::detach() noexcept {
+void Thread::detach() noexcept {
   if (!joinable()) return;
   started_->thread.detach();
   started_.reset();

@@ -13,7 +13,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string short_type_name(const std::string& name) {
+std::string short_type_name(const std::string& name) {
   std::size_t end = name.size();
   int depth = 0;  // of the brackets to the right, whose colons are those of an argument
   for (std::size_t i = name.size(); i > 0; --i) {
@@ -26,7 +26,7 @@ TRAINHOOK_DECL std::string short_type_name(const std::string& name) {
   return name.substr(0, end);
 }
 
-TRAINHOOK_DECL std::string short_type_name(const std::type_info& type) {
+std::string short_type_name(const std::type_info& type) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
                                                          std::free);

@@ -10,7 +10,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool is_failure(const std::exception_ptr& error) noexcept {
+bool is_failure(const std::exception_ptr& error) noexcept {
   try {
     if (error != nullptr) std::rethrow_exception(error);
   } catch (const OutOfRangeError&) { return false; } catch (const AbortedError&) {
@@ -21,8 +21,7 @@ TRAINHOOK_DECL bool is_failure(const std::exception_ptr& error) noexcept {
   return false;
 }
 
-TRAINHOOK_DECL void log_thrown_by(std::string_view function, std::string_view name,
-                                  const std::exception_ptr& error) noexcept {
+void log_thrown_by(std::string_view function, std::string_view name, const std::exception_ptr& error) noexcept {
   if (!is_failure(error)) return;
   const std::string_view quote = name.empty() ? "" : "'";
   log_error("{}{}{}{}{} threw: {}", function, name.empty() ? "" : " ", quote, name, quote, describe(error));

@@ -31,7 +31,7 @@ constexpr Utf8Lead utf8_lead(unsigned char byte) noexcept {
 }
 
 /// The size of the character at the start of `text`; 0 if there is none.
-TRAINHOOK_DECL std::size_t utf8_size(std::string_view text) noexcept {
+inline std::size_t utf8_size(std::string_view text) noexcept {
   const Utf8Lead lead = utf8_lead(static_cast<unsigned char>(text[0]));
   if (lead.size == 0 || text.size() < lead.size) return 0;
   std::uint32_t number = lead.bits;
@@ -44,7 +44,7 @@ TRAINHOOK_DECL std::size_t utf8_size(std::string_view text) noexcept {
   return number < lead.least || number > 0x10ffff || is_surrogate ? 0 : lead.size;
 }
 
-TRAINHOOK_DECL bool is_utf8(std::string_view text) noexcept {
+bool is_utf8(std::string_view text) noexcept {
   while (!text.empty()) {
     const std::size_t size = utf8_size(text);
     if (size == 0) return false;
@@ -53,7 +53,7 @@ TRAINHOOK_DECL bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
-TRAINHOOK_DECL std::string with_replacements(std::string_view text) {
+inline std::string with_replacements(std::string_view text) {
   std::string replaced;
   while (!text.empty()) {
     const std::size_t size = utf8_size(text);
@@ -63,25 +63,25 @@ TRAINHOOK_DECL std::string with_replacements(std::string_view text) {
   return replaced;
 }
 
-TRAINHOOK_DECL std::string utf8_text(std::string_view text, std::string_view what) {
+std::string utf8_text(std::string_view text, std::string_view what) {
   if (is_utf8(text)) return std::string(text);
   std::string replaced = with_replacements(text);
   log_warning("{} is not UTF-8 and is written as '{}'", what, replaced);
   return replaced;
 }
 
-TRAINHOOK_DECL void expect_utf8(std::string_view name, std::string_view what) {
+void expect_utf8(std::string_view name, std::string_view what) {
   if (!is_utf8(name))
     throw InvalidArgumentError("{} '{}' is not UTF-8, which files need; convert it", what, with_replacements(name));
 }
 
-TRAINHOOK_DECL std::string_view utf8_prefix(std::string_view text, std::size_t characters) noexcept {
+std::string_view utf8_prefix(std::string_view text, std::size_t characters) noexcept {
   std::string_view rest = text;
   for (; characters > 0 && !rest.empty(); --characters) rest.remove_prefix((std::max)(utf8_size(rest), std::size_t{1}));
   return text.substr(0, text.size() - rest.size());
 }
 
-TRAINHOOK_DECL std::string checked_name(std::string_view name, std::string_view what) {
+std::string checked_name(std::string_view name, std::string_view what) {
   if (!is_utf8(name)) throw DataLossError("{} is damaged or of another format: a name in it is not UTF-8", what);
   return std::string(name);
 }

@@ -12,14 +12,14 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool is_pending(int signal) noexcept {
+inline bool is_pending(int signal) noexcept {
   ::sigset_t pending;
   return ::sigpending(&pending) == 0 && ::sigismember(&pending, signal) == 1;
 }
 
 /// Takes a pending signal that this thread blocks. Never waits: another thread may have taken it meanwhile. Returns
 /// whether another process sent it.
-TRAINHOOK_DECL bool take_pending(int signal) noexcept {
+inline bool take_pending(int signal) noexcept {
   ::sigset_t only;
   ::sigemptyset(&only);
   ::sigaddset(&only, signal);
@@ -37,8 +37,7 @@ TRAINHOOK_DECL bool take_pending(int signal) noexcept {
 #endif
 }
 
-TRAINHOOK_DECL NoWriteSignals::NoWriteSignals() noexcept
-    : had_pipe_(is_pending(SIGPIPE)), had_size_(is_pending(SIGXFSZ)) {
+NoWriteSignals::NoWriteSignals() noexcept : had_pipe_(is_pending(SIGPIPE)), had_size_(is_pending(SIGXFSZ)) {
   ::sigset_t blocked;
   ::sigemptyset(&blocked);
   ::sigaddset(&blocked, SIGPIPE);
@@ -46,7 +45,7 @@ TRAINHOOK_DECL NoWriteSignals::NoWriteSignals() noexcept
   ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
 }
 
-TRAINHOOK_DECL NoWriteSignals::~NoWriteSignals() {
+NoWriteSignals::~NoWriteSignals() {
   const int error = errno;
   const bool pipe_of_others = !had_pipe_ && is_pending(SIGPIPE) && take_pending(SIGPIPE);
   const bool size_of_others = !had_size_ && is_pending(SIGXFSZ) && take_pending(SIGXFSZ);

@@ -16,7 +16,7 @@ namespace trainhook::detail {
 inline constexpr std::size_t kShortPosition = 4096;    // bytes; is taken before each read
 inline constexpr std::uint64_t kBytesPerPosition = 4;  // bytes to read per byte of a longer position, before the next
 
-TRAINHOOK_DECL std::uint64_t bytes_of(const Element& element) {
+inline std::uint64_t bytes_of(const Element& element) {
   std::uint64_t bytes = 0;
   for (const Tensor& component : element) {
     bytes += component.byte_size();
@@ -26,7 +26,7 @@ TRAINHOOK_DECL std::uint64_t bytes_of(const Element& element) {
   return bytes;
 }
 
-TRAINHOOK_DECL BackgroundInput::Outcome BackgroundInput::next(std::unique_lock<std::mutex>& lock, Element& element) {
+BackgroundInput::Outcome BackgroundInput::next(std::unique_lock<std::mutex>& lock, Element& element) {
   if (is_saved_) take_position();
   is_reading_ = true;
   lock.unlock();
@@ -51,7 +51,7 @@ TRAINHOOK_DECL BackgroundInput::Outcome BackgroundInput::next(std::unique_lock<s
   return Outcome::Element;
 }
 
-TRAINHOOK_DECL void BackgroundInput::save(StateWriter& writer) const {
+void BackgroundInput::save(StateWriter& writer) const {
   if (is_reading_ && position_failure_ != nullptr) std::rethrow_exception(position_failure_);
   writer.replay(is_reading_ ? replay_position_ : to_replay_);
   if (is_reading_) {
@@ -61,12 +61,12 @@ TRAINHOOK_DECL void BackgroundInput::save(StateWriter& writer) const {
   }
 }
 
-TRAINHOOK_DECL void BackgroundInput::restore(StateReader& reader) {
+void BackgroundInput::restore(StateReader& reader) {
   to_replay_ = reader.replay();
   stream_->restore(reader);
 }
 
-TRAINHOOK_DECL void BackgroundInput::take_position() noexcept {
+void BackgroundInput::take_position() noexcept {
   const std::size_t size = position_ ? position_->bytes().size() : 0;
   if (!needs_position_ && size > kShortPosition && bytes_since_ < kBytesPerPosition * size) return;
   try {

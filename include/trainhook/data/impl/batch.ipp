@@ -22,7 +22,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::int64_t BatchSize::batches(std::int64_t elements) const noexcept {
+std::int64_t BatchSize::batches(std::int64_t elements) const noexcept {
   return elements / size + (drop_remainder || elements % size == 0 ? 0 : 1);
 }
 
@@ -100,32 +100,32 @@ class StackingBatchStream final : public BatchStream<Element> {
   void combine(std::span<const Element> items, Element& batch) override { stack(items, batch); }
 };
 
-TRAINHOOK_DECL BatchNode::BatchNode(NodePtr input, BatchSize batch)
+BatchNode::BatchNode(NodePtr input, BatchSize batch)
     : DatasetNode({input}, batched(input->spec(), batch)), batch_(batch) {
   if (input->is_source()) rows_ = std::make_shared<BatchRows>(input->rows(), spec(), batch);
 }
 
-TRAINHOOK_DECL std::string BatchNode::describe() const {
+std::string BatchNode::describe() const {
   return fmt::format("batch({}{}", batch_.size, batch_.drop_remainder ? ", drop_remainder)" : ")");
 }
 
-TRAINHOOK_DECL std::int64_t BatchNode::cardinality() const {
+std::int64_t BatchNode::cardinality() const {
   const std::int64_t before = inputs()[0]->cardinality();
   return before < 0 ? before : batch_.batches(before);
 }
 
-TRAINHOOK_DECL std::unique_ptr<IndexStream> BatchNode::indices(const Pass&) const {
+std::unique_ptr<IndexStream> BatchNode::indices(const Pass&) const {
   return std::make_unique<CountingStream>(rows_->size());
 }
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> BatchNode::elements(const Pass& pass) const {
+std::unique_ptr<ElementStream> BatchNode::elements(const Pass& pass) const {
   const DatasetNode& input = *inputs()[0];
   if (auto rows = input.rows())
     return std::make_unique<GatheringBatchStream>(std::move(rows), input.indices(pass.input()), batch_);
   return std::make_unique<StackingBatchStream>(input.elements(pass.input()), batch_);
 }
 
-TRAINHOOK_DECL ElementSpec BatchNode::batched(const ElementSpec& spec, BatchSize batch) {
+ElementSpec BatchNode::batched(const ElementSpec& spec, BatchSize batch) {
   if (batch.size < 1) throw InvalidArgumentError("batch: batch_size {} is not positive", batch.size);
   ElementSpec result = spec;
   for (OutputSpec& component : result) {

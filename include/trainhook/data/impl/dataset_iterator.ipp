@@ -26,11 +26,11 @@ inline constexpr std::uint64_t kIteratorVersion = 2;        // 1 has no errors, 
 inline constexpr std::string_view kIteratorMagic = "THds";  // then the checksum of all that follows it, low byte first
 inline constexpr std::size_t kIteratorHeaderSize = 8;
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> open_iteration(const DatasetNode& node, std::uint64_t entropy) {
+inline std::unique_ptr<ElementStream> open_iteration(const DatasetNode& node, std::uint64_t entropy) {
   return node.elements({.epoch = 0, .entropy = entropy, .path = 0, .shadow = false});
 }
 
-TRAINHOOK_DECL void check_external_state(const DatasetNode& node, ExternalStatePolicy policy) {
+inline void check_external_state(const DatasetNode& node, ExternalStatePolicy policy) {
   if (policy == ExternalStatePolicy::Ignore) return;
   std::vector<std::string> found;
   node.add_external_state(found);
@@ -45,7 +45,7 @@ TRAINHOOK_DECL void check_external_state(const DatasetNode& node, ExternalStateP
 }
 
 /// A source's description without the number of its elements: `from_tensor_slices[5](string[])`.
-TRAINHOOK_DECL std::string without_count(std::string_view stage) {
+inline std::string without_count(std::string_view stage) {
   const std::size_t bracket = stage.find_first_of("[(");
   if (bracket == std::string_view::npos || stage[bracket] == '(') return std::string(stage);
   return fmt::format("{}{}", stage.substr(0, bracket),
@@ -53,7 +53,7 @@ TRAINHOOK_DECL std::string without_count(std::string_view stage) {
 }
 
 /// Returns whether the sources differ in size, if the reader allows that.
-TRAINHOOK_DECL bool check_pipeline(const DatasetNode& node, StateReader& reader) {
+inline bool check_pipeline(const DatasetNode& node, StateReader& reader) {
   bool differs = false;
   std::vector<std::string> stages;
   describe_pipeline(node, stages);
@@ -78,7 +78,7 @@ TRAINHOOK_DECL bool check_pipeline(const DatasetNode& node, StateReader& reader)
   return differs;
 }
 
-TRAINHOOK_DECL std::string sealed(const std::string& body) {
+inline std::string sealed(const std::string& body) {
   std::string state(kIteratorMagic);
   const std::uint32_t checksum = crc32c::value(body);
   for (unsigned shift = 0; shift < 32; shift += 8) state.push_back(static_cast<char>(checksum >> shift & 0xFF));
@@ -86,7 +86,7 @@ TRAINHOOK_DECL std::string sealed(const std::string& body) {
   return state;
 }
 
-TRAINHOOK_DECL std::string_view unsealed(std::string_view state) {
+inline std::string_view unsealed(std::string_view state) {
   if (state.size() < kIteratorHeaderSize || !state.starts_with(kIteratorMagic)) {
     throw DataLossError("these {} bytes are not the saved state of an input pipeline", state.size());
   }
@@ -103,20 +103,20 @@ TRAINHOOK_DECL std::string_view unsealed(std::string_view state) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL DatasetIterator::DatasetIterator(detail::NodePtr node) : node_(std::move(node)) {
+DatasetIterator::DatasetIterator(detail::NodePtr node) : node_(std::move(node)) {
   if (node_->needs_entropy()) entropy_ = detail::random_number();
   stream_ = detail::open_iteration(*node_, entropy_);
 }
 
-TRAINHOOK_DECL DatasetIterator::DatasetIterator(DatasetIterator&&) noexcept = default;
-TRAINHOOK_DECL DatasetIterator& DatasetIterator::operator=(DatasetIterator&&) noexcept = default;
-TRAINHOOK_DECL DatasetIterator::~DatasetIterator() = default;
+DatasetIterator::DatasetIterator(DatasetIterator&&) noexcept = default;
+DatasetIterator& DatasetIterator::operator=(DatasetIterator&&) noexcept = default;
+DatasetIterator::~DatasetIterator() = default;
 
-TRAINHOOK_DECL bool DatasetIterator::next(Element& element) { return stream_->next(element); }
+bool DatasetIterator::next(Element& element) { return stream_->next(element); }
 
-TRAINHOOK_DECL std::int64_t DatasetIterator::skip(std::int64_t count) { return stream_->advance(count); }
+std::int64_t DatasetIterator::skip(std::int64_t count) { return stream_->advance(count); }
 
-TRAINHOOK_DECL std::string DatasetIterator::save(ExternalStatePolicy policy) {
+std::string DatasetIterator::save(ExternalStatePolicy policy) {
   detail::check_external_state(*node_, policy);
   detail::StateWriter writer(policy != ExternalStatePolicy::Fail);
   std::vector<std::string> stages;
@@ -134,7 +134,7 @@ TRAINHOOK_DECL std::string DatasetIterator::save(ExternalStatePolicy policy) {
   return detail::sealed(writer.bytes());
 }
 
-TRAINHOOK_DECL void DatasetIterator::restore(std::string_view state) {
+void DatasetIterator::restore(std::string_view state) {
   detail::StateReader reader(detail::unsealed(state), node_->allows_changed_sources());
   const std::uint64_t version = reader.integer("the version");
   if (version < 1 || version > detail::kIteratorVersion) {

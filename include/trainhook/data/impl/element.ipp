@@ -14,7 +14,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL ElementSpec spec_of(const Element& element) {
+ElementSpec spec_of(const Element& element) {
   ElementSpec spec;
   for (const Tensor& component : element) spec.push_back({component.dtype(), component.shape()});
   return spec;
@@ -24,14 +24,14 @@ TRAINHOOK_DECL ElementSpec spec_of(const Element& element) {
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string spec_to_string(const ElementSpec& spec) {
+std::string spec_to_string(const ElementSpec& spec) {
   std::string text;
   for (const OutputSpec& component : spec)
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", component.dtype, component.shape);
   return fmt::format("({})", text);
 }
 
-TRAINHOOK_DECL bool matches(const ElementSpec& spec, const Element& element) noexcept {
+bool matches(const ElementSpec& spec, const Element& element) noexcept {
   return std::equal(
       spec.begin(), spec.end(), element.begin(), element.end(), [](const OutputSpec& wanted, const Tensor& given) {
         if (wanted.dtype != given.dtype()) return false;
@@ -42,26 +42,26 @@ TRAINHOOK_DECL bool matches(const ElementSpec& spec, const Element& element) noe
       });
 }
 
-TRAINHOOK_DECL void check_element(const ElementSpec& spec, const Element& element, std::string_view stage) {
+void check_element(const ElementSpec& spec, const Element& element, std::string_view stage) {
   if (matches(spec, element)) return;
   throw InvalidArgumentError("{} gave an element {} but its element_spec is {}", stage,
                              spec_to_string(spec_of(element)), spec_to_string(spec));
 }
 
-TRAINHOOK_DECL Shape with_leading_dim(std::int64_t count, std::span<const std::int64_t> dims) {
+Shape with_leading_dim(std::int64_t count, std::span<const std::int64_t> dims) {
   std::vector<std::int64_t> all{count};
   all.insert(all.end(), dims.begin(), dims.end());
   return Shape(all);
 }
 
-TRAINHOOK_DECL void reset_to_rows(Tensor& tensor, DType dtype, std::int64_t count, std::span<const std::int64_t> dims) {
+void reset_to_rows(Tensor& tensor, DType dtype, std::int64_t count, std::span<const std::int64_t> dims) {
   const Shape& now = tensor.shape();
   const bool same = tensor.dtype() == dtype && now.rank() == dims.size() + 1 && now[0] == count &&
                     std::ranges::equal(now.dims().subspan(1), dims);
   if (!same || !tensor.is_unique()) tensor.reset_to(dtype, with_leading_dim(count, dims));
 }
 
-TRAINHOOK_DECL void copy_row_out(const Tensor& rows, std::size_t from, Tensor& to) {
+void copy_row_out(const Tensor& rows, std::size_t from, Tensor& to) {
   to.reset_to(rows.dtype(), Shape(rows.shape().dims().subspan(1)));
   if (rows.dtype() == DType::String) {
     const std::span<std::string> target = to.overwrite_data<std::string>();
@@ -71,7 +71,7 @@ TRAINHOOK_DECL void copy_row_out(const Tensor& rows, std::size_t from, Tensor& t
   }
 }
 
-TRAINHOOK_DECL void stack_component(std::span<const Element> rows, std::size_t component, Tensor& batch) {
+void stack_component(std::span<const Element> rows, std::size_t component, Tensor& batch) {
   const Tensor& first = rows[0][component];
   reset_to_rows(batch, first.dtype(), static_cast<std::int64_t>(rows.size()), first.shape().dims());
   if (first.dtype() == DType::String) {
@@ -87,7 +87,7 @@ TRAINHOOK_DECL void stack_component(std::span<const Element> rows, std::size_t c
   }
 }
 
-TRAINHOOK_DECL void stack(std::span<const Element> rows, Element& batch) {
+void stack(std::span<const Element> rows, Element& batch) {
   for (const Element& row : rows) {
     const bool same = std::ranges::equal(row, rows[0], [](const Tensor& a, const Tensor& b) {
       return a.dtype() == b.dtype() && a.shape() == b.shape();
@@ -105,7 +105,7 @@ TRAINHOOK_DECL void stack(std::span<const Element> rows, Element& batch) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL void RowSource::gather(std::span<const std::int64_t> indices, Element& batch) const {
+void RowSource::gather(std::span<const std::int64_t> indices, Element& batch) const {
   std::vector<Element> rows(indices.size());
   for (std::size_t i = 0; i < rows.size(); ++i) read(indices[i], rows[i]);
   detail::stack(rows, batch);

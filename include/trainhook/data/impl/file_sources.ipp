@@ -170,12 +170,12 @@ class FileNode final : public DatasetNode {
 
 namespace trainhook {
 
-TRAINHOOK_DECL Dataset text_line_dataset(std::vector<std::string> paths, FileSystem& file_system) {
+Dataset text_line_dataset(std::vector<std::string> paths, FileSystem& file_system) {
   return Dataset(
       std::make_shared<detail::FileNode<detail::LineReader>>("text_line_dataset", std::move(paths), file_system));
 }
 
-TRAINHOOK_DECL Dataset tf_record_dataset(std::vector<std::string> paths, FileSystem& file_system) {
+Dataset tf_record_dataset(std::vector<std::string> paths, FileSystem& file_system) {
   return Dataset(
       std::make_shared<detail::FileNode<detail::RecordReader>>("tf_record_dataset", std::move(paths), file_system));
 }

@@ -19,7 +19,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Element MapCall::operator()(Element element) const {
+Element MapCall::operator()(Element element) const {
   Element result = call_of_user("the function of map", {}, [&] { return function(std::move(element)); });
   check_element(spec, result, "map");
   return result;
@@ -41,25 +41,24 @@ class MappedRows final : public BasicRows {
   std::shared_ptr<const MapCall> call_;
 };
 
-TRAINHOOK_DECL MapStream::MapStream(std::unique_ptr<ElementStream> input, std::shared_ptr<const MapCall> call,
-                                    bool stateful)
+MapStream::MapStream(std::unique_ptr<ElementStream> input, std::shared_ptr<const MapCall> call, bool stateful)
     : input_(std::move(input)), call_(std::move(call)), stateful_(stateful) {}
 
-TRAINHOOK_DECL bool MapStream::next(Element& element) {
+bool MapStream::next(Element& element) {
   if (!input_->next(element)) return false;
   element = (*call_)(std::move(element));
   return true;
 }
 
-TRAINHOOK_DECL std::int64_t MapStream::advance(std::int64_t count) {
+std::int64_t MapStream::advance(std::int64_t count) {
   return stateful_ ? ElementStream::advance(count) : input_->advance(count);
 }
 
-TRAINHOOK_DECL std::string stateful_line(std::string_view stage) {
+inline std::string stateful_line(std::string_view stage) {
   return fmt::format("{}: its function was declared stateful, and what it remembers is not saved", stage);
 }
 
-TRAINHOOK_DECL MapNode::MapNode(NodePtr input, MapFunction function, ElementSpec spec, bool stateful)
+MapNode::MapNode(NodePtr input, MapFunction function, ElementSpec spec, bool stateful)
     : DatasetNode({input}, spec),
       call_(std::make_shared<MapCall>(MapCall{std::move(function), std::move(spec)})),
       stateful_(stateful) {
@@ -67,40 +66,36 @@ TRAINHOOK_DECL MapNode::MapNode(NodePtr input, MapFunction function, ElementSpec
     rows_ = std::make_shared<MappedRows>(std::move(rows), call_);
 }
 
-TRAINHOOK_DECL std::string MapNode::describe() const { return fmt::format("map{}", spec_to_string(spec())); }
+std::string MapNode::describe() const { return fmt::format("map{}", spec_to_string(spec())); }
 
-TRAINHOOK_DECL bool MapNode::is_source() const { return rows_ != nullptr && inputs()[0]->is_source(); }
+bool MapNode::is_source() const { return rows_ != nullptr && inputs()[0]->is_source(); }
 
-TRAINHOOK_DECL bool MapNode::can_advance() const { return !stateful_ && inputs()[0]->can_advance(); }
+bool MapNode::can_advance() const { return !stateful_ && inputs()[0]->can_advance(); }
 
-TRAINHOOK_DECL std::unique_ptr<IndexStream> MapNode::indices(const Pass& pass) const {
-  return inputs()[0]->indices(pass.input());
-}
+std::unique_ptr<IndexStream> MapNode::indices(const Pass& pass) const { return inputs()[0]->indices(pass.input()); }
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> MapNode::elements(const Pass& pass) const {
+std::unique_ptr<ElementStream> MapNode::elements(const Pass& pass) const {
   if (rows_ != nullptr) return std::make_unique<RowStream>(rows_, indices(pass));
   return std::make_unique<MapStream>(inputs()[0]->elements(pass.input()), call_, stateful_);
 }
 
-TRAINHOOK_DECL void MapNode::add_external_state(std::vector<std::string>& found) const {
+void MapNode::add_external_state(std::vector<std::string>& found) const {
   DatasetNode::add_external_state(found);
   if (stateful_) found.push_back(stateful_line("map"));
 }
 
-TRAINHOOK_DECL FilterNode::FilterNode(NodePtr input, FilterFunction predicate, bool stateful)
+FilterNode::FilterNode(NodePtr input, FilterFunction predicate, bool stateful)
     : SelectingNode(std::move(input)),
       predicate_(std::make_shared<FilterFunction>([predicate = std::move(predicate)](const Element& element) {
         return call_of_user("the predicate of filter", {}, [&] { return predicate(element); });
       })),
       stateful_(stateful) {}
 
-TRAINHOOK_DECL std::string FilterNode::describe() const { return "filter"; }
+std::string FilterNode::describe() const { return "filter"; }
 
-TRAINHOOK_DECL std::int64_t FilterNode::cardinality() const {
-  return input().cardinality() == 0 ? 0 : kUnknownCardinality;
-}
+std::int64_t FilterNode::cardinality() const { return input().cardinality() == 0 ? 0 : kUnknownCardinality; }
 
-TRAINHOOK_DECL void FilterNode::add_external_state(std::vector<std::string>& found) const {
+void FilterNode::add_external_state(std::vector<std::string>& found) const {
   DatasetNode::add_external_state(found);
   if (stateful_) found.push_back(stateful_line("filter"));
 }
@@ -176,16 +171,16 @@ class ZipStream final : public ElementStream {
   bool ended_ = false;
 };
 
-TRAINHOOK_DECL ZipNode::ZipNode(std::vector<NodePtr> inputs) : DatasetNode(inputs, joined(inputs)) {
+ZipNode::ZipNode(std::vector<NodePtr> inputs) : DatasetNode(inputs, joined(inputs)) {
   if (!std::ranges::all_of(inputs, [](const NodePtr& input) { return input->is_source(); })) return;
   std::vector<std::shared_ptr<const RowSource>> parts;
   for (const NodePtr& input : inputs) parts.push_back(input->rows());
   rows_ = std::make_shared<ZippedRows>(std::move(parts), cardinality(), spec());
 }
 
-TRAINHOOK_DECL std::string ZipNode::describe() const { return fmt::format("zip({})", inputs().size()); }
+std::string ZipNode::describe() const { return fmt::format("zip({})", inputs().size()); }
 
-TRAINHOOK_DECL std::int64_t ZipNode::cardinality() const {
+std::int64_t ZipNode::cardinality() const {
   std::int64_t least = kInfiniteCardinality;
   bool unknown = false;
   for (const NodePtr& input : inputs()) {
@@ -196,22 +191,22 @@ TRAINHOOK_DECL std::int64_t ZipNode::cardinality() const {
   return unknown && least != 0 ? kUnknownCardinality : least;
 }
 
-TRAINHOOK_DECL bool ZipNode::can_advance() const {
+bool ZipNode::can_advance() const {
   return std::ranges::all_of(inputs(), [](const NodePtr& input) { return input->can_advance(); });
 }
 
-TRAINHOOK_DECL std::unique_ptr<IndexStream> ZipNode::indices(const Pass&) const {
+std::unique_ptr<IndexStream> ZipNode::indices(const Pass&) const {
   return std::make_unique<CountingStream>(rows_->size());
 }
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> ZipNode::elements(const Pass& pass) const {
+std::unique_ptr<ElementStream> ZipNode::elements(const Pass& pass) const {
   if (rows_ != nullptr) return std::make_unique<RowStream>(rows_, indices(pass));
   std::vector<std::unique_ptr<ElementStream>> streams;
   for (std::size_t i = 0; i < inputs().size(); ++i) streams.push_back(inputs()[i]->elements(pass.input(i)));
   return std::make_unique<ZipStream>(std::move(streams));
 }
 
-TRAINHOOK_DECL ElementSpec ZipNode::joined(const std::vector<NodePtr>& inputs) {
+ElementSpec ZipNode::joined(const std::vector<NodePtr>& inputs) {
   if (inputs.empty()) throw InvalidArgumentError("zip needs at least one dataset");
   ElementSpec spec;
   for (const NodePtr& input : inputs) spec.insert(spec.end(), input->spec().begin(), input->spec().end());

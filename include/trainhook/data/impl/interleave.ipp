@@ -136,9 +136,8 @@ class InterleaveStream final : public ElementStream {
   bool input_ended_ = false;
 };
 
-TRAINHOOK_DECL InterleaveNode::InterleaveNode(NodePtr input, std::function<NodePtr(const Element&)> function,
-                                              const ElementSpec& spec, std::int64_t cycle_length,
-                                              std::int64_t block_length)
+InterleaveNode::InterleaveNode(NodePtr input, std::function<NodePtr(const Element&)> function, const ElementSpec& spec,
+                               std::int64_t cycle_length, std::int64_t block_length)
     : DatasetNode({std::move(input)}, spec) {
   if (cycle_length < 1 || block_length < 1) {
     throw InvalidArgumentError("interleave: cycle_length {} and block_length {} have to be positive", cycle_length,
@@ -148,15 +147,13 @@ TRAINHOOK_DECL InterleaveNode::InterleaveNode(NodePtr input, std::function<NodeP
       InterleaveCall{std::move(function), spec, static_cast<std::size_t>(cycle_length), block_length});
 }
 
-TRAINHOOK_DECL std::string InterleaveNode::describe() const {
+std::string InterleaveNode::describe() const {
   return fmt::format("interleave({}, {}){}", call_->cycle_length, call_->block_length, spec_to_string(spec()));
 }
 
-TRAINHOOK_DECL std::int64_t InterleaveNode::cardinality() const {
-  return inputs()[0]->cardinality() == 0 ? 0 : kUnknownCardinality;
-}
+std::int64_t InterleaveNode::cardinality() const { return inputs()[0]->cardinality() == 0 ? 0 : kUnknownCardinality; }
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> InterleaveNode::elements(const Pass& pass) const {
+std::unique_ptr<ElementStream> InterleaveNode::elements(const Pass& pass) const {
   return std::make_unique<InterleaveStream>(inputs()[0]->elements(pass.input()), inputs()[0]->spec(), call_, pass);
 }
 

@@ -32,34 +32,34 @@ struct Iterator::Position {
   }
 };
 
-TRAINHOOK_DECL Iterator::Iterator(Dataset dataset)
+Iterator::Iterator(Dataset dataset)
     : dataset_(std::move(dataset)), position_(new Position{{}, dataset_.make_iterator()}) {}
 
-TRAINHOOK_DECL Iterator::~Iterator() = default;
+Iterator::~Iterator() = default;
 
-TRAINHOOK_DECL void Iterator::get_next(Element& element) {
+void Iterator::get_next(Element& element) {
   if (!try_get_next(element)) throw OutOfRangeError("End of sequence");
 }
 
-TRAINHOOK_DECL bool Iterator::try_get_next(Element& element) {
+bool Iterator::try_get_next(Element& element) {
   const std::unique_lock lock = position_->lock();
   return position_->iterator.next(element);
 }
 
-TRAINHOOK_DECL void Iterator::initialize() {
+void Iterator::initialize() {
   DatasetIterator fresh = dataset_.make_iterator();
   const std::unique_lock lock = position_->lock();
   std::swap(position_->iterator, fresh);
 }
 
-TRAINHOOK_DECL void Iterator::verify_state(const Tensor& state) const { Iterator(dataset_).restore_state(state); }
+void Iterator::verify_state(const Tensor& state) const { Iterator(dataset_).restore_state(state); }
 
-TRAINHOOK_DECL Tensor Iterator::save_state(ExternalStatePolicy policy) {
+Tensor Iterator::save_state(ExternalStatePolicy policy) {
   const std::unique_lock lock = position_->lock();
   return Tensor(std::string_view(position_->iterator.save(policy)));
 }
 
-TRAINHOOK_DECL void Iterator::restore_state(const Tensor& state) {
+void Iterator::restore_state(const Tensor& state) {
   if (state.dtype() != DType::String || state.shape().rank() != 0) {
     throw InvalidArgumentError("the saved state of an iterator is a string scalar, not {}{}", state.dtype(),
                                state.shape());

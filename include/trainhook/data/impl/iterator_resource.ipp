@@ -15,13 +15,13 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string IteratorResource::state_name() const { return fmt::format("{}-state", op.name()); }
+std::string IteratorResource::state_name() const { return fmt::format("{}-state", op.name()); }
 
-TRAINHOOK_DECL std::vector<IteratorResource> iterators(const Graph& graph) {
+std::vector<IteratorResource> iterators(const Graph& graph) {
   return graph.collection<IteratorResource>(graph_keys::kIterators);
 }
 
-TRAINHOOK_DECL ExternalStatePolicy external_state_policy(const Graph& graph) {
+ExternalStatePolicy external_state_policy(const Graph& graph) {
   const auto policies = graph.collection<ExternalStatePolicy>(kExternalStatePolicies);
   return policies.empty() ? ExternalStatePolicy::Fail : policies.back();
 }
@@ -30,16 +30,16 @@ TRAINHOOK_DECL ExternalStatePolicy external_state_policy(const Graph& graph) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL GraphIterator::GraphIterator(Operation op, ElementSpec spec) : op_(op), spec_(std::move(spec)) {}
+GraphIterator::GraphIterator(Operation op, ElementSpec spec) : op_(op), spec_(std::move(spec)) {}
 
-TRAINHOOK_DECL std::vector<Output> GraphIterator::get_next() const {
+std::vector<Output> GraphIterator::get_next() const {
   const Operation next = detail::iterator_get_next(op_, spec_);
   std::vector<Output> outputs;
   for (std::size_t i = 0; i < spec_.size(); ++i) outputs.push_back(next.output(i));
   return outputs;
 }
 
-TRAINHOOK_DECL GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_view name) {
+GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_view name) {
   const ElementSpec& spec = dataset.element_spec();
   if (spec.empty()) throw InvalidArgumentError("iterator {}: the dataset's elements have no components", name);
   const Operation op = detail::iterator(graph, spec, name);

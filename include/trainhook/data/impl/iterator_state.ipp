@@ -18,39 +18,39 @@ namespace trainhook::detail {
 
 inline constexpr std::uint64_t kMostReplaysPerByte = 64;  // BackgroundInput needs fewer
 
-TRAINHOOK_DECL void StateWriter::begin(std::string_view section) {
+void StateWriter::begin(std::string_view section) {
   tag(StateItem::Begin);
   text(section);
 }
 
-TRAINHOOK_DECL void StateWriter::integer(std::uint64_t value) {
+void StateWriter::integer(std::uint64_t value) {
   tag(StateItem::Integer);
   varint(value);
 }
 
-TRAINHOOK_DECL void StateWriter::string(std::string_view value) {
+void StateWriter::string(std::string_view value) {
   tag(StateItem::Bytes);
   text(value);
 }
 
-TRAINHOOK_DECL void StateWriter::integers(std::span<const std::int64_t> values) {
+void StateWriter::integers(std::span<const std::int64_t> values) {
   tag(StateItem::Integers);
   varint(values.size());
   for (std::int64_t value : values) varint(static_cast<std::uint64_t>(value));
 }
 
-TRAINHOOK_DECL void StateWriter::random(const PhiloxState& state) {
+void StateWriter::random(const PhiloxState& state) {
   integer(state.seed);
   integer(state.stream);
   integer(state.position);
 }
 
-TRAINHOOK_DECL void StateWriter::element(const Element& element) {
+void StateWriter::element(const Element& element) {
   integer(element.size());
   for (const Tensor& component : element) tensor(component);
 }
 
-TRAINHOOK_DECL void StateWriter::tensor(const Tensor& tensor) {
+void StateWriter::tensor(const Tensor& tensor) {
   tag(StateItem::Tensor);
   varint(static_cast<std::uint64_t>(tensor.dtype()));
   varint(tensor.shape().rank());
@@ -63,7 +63,7 @@ TRAINHOOK_DECL void StateWriter::tensor(const Tensor& tensor) {
   }
 }
 
-TRAINHOOK_DECL void StateWriter::error(const std::exception_ptr& error) {
+void StateWriter::error(const std::exception_ptr& error) {
   const auto put = [this](ErrorCode code, std::string_view message) {
     tag(StateItem::Error);
     varint(static_cast<std::uint64_t>(code));
@@ -76,60 +76,59 @@ TRAINHOOK_DECL void StateWriter::error(const std::exception_ptr& error) {
   }
 }
 
-TRAINHOOK_DECL void StateWriter::replay(std::uint64_t count) {
+void StateWriter::replay(std::uint64_t count) {
   if (count == 0) return;
   tag(StateItem::Replay);
   varint(count);
 }
 
-TRAINHOOK_DECL void StateWriter::append(const StateWriter& part) {
+void StateWriter::append(const StateWriter& part) {
   if (!part.external_state_.empty()) add_external_state(part.external_state_);
   bytes_ += part.bytes_;
 }
 
-TRAINHOOK_DECL void StateWriter::add_external_state(std::string_view what) {
+void StateWriter::add_external_state(std::string_view what) {
   if (!allow_external_state_) throw FailedPreconditionError("external state: {}", what);
   if (external_state_.empty()) external_state_ = what;
 }
 
-TRAINHOOK_DECL void StateWriter::tag(StateItem item) { bytes_.push_back(static_cast<char>(item)); }
+void StateWriter::tag(StateItem item) { bytes_.push_back(static_cast<char>(item)); }
 
-TRAINHOOK_DECL void StateWriter::varint(std::uint64_t value) {
+void StateWriter::varint(std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<char>(value | 0x80));
   bytes_.push_back(static_cast<char>(value));
 }
 
-TRAINHOOK_DECL void StateWriter::text(std::string_view value) {
+void StateWriter::text(std::string_view value) {
   varint(value.size());
   bytes_.append(value);
 }
 
-TRAINHOOK_DECL void StateReader::begin(std::string_view section) {
+void StateReader::begin(std::string_view section) {
   expect(StateItem::Begin, section);
   const std::string_view found = text();
   if (found != section) fail(fmt::format("it holds a section '{}' instead of '{}'", found, section));
 }
 
-TRAINHOOK_DECL void StateReader::end() { expect(StateItem::End, "the end of a section"); }
+void StateReader::end() { expect(StateItem::End, "the end of a section"); }
 
-TRAINHOOK_DECL std::uint64_t StateReader::integer(std::string_view what, std::uint64_t most) {
+std::uint64_t StateReader::integer(std::string_view what, std::uint64_t most) {
   expect(StateItem::Integer, what);
   const std::uint64_t value = varint();
   if (value > most) fail(fmt::format("{} is {}, above {}", what, value, most));
   return value;
 }
 
-TRAINHOOK_DECL std::int64_t StateReader::position(std::string_view what, std::int64_t most) {
+std::int64_t StateReader::position(std::string_view what, std::int64_t most) {
   return static_cast<std::int64_t>(integer(what, static_cast<std::uint64_t>(most)));
 }
 
-TRAINHOOK_DECL std::string_view StateReader::string(std::string_view what) {
+std::string_view StateReader::string(std::string_view what) {
   expect(StateItem::Bytes, what);
   return text();
 }
 
-TRAINHOOK_DECL std::vector<std::int64_t> StateReader::integers(std::string_view what, std::size_t most_items,
-                                                               std::int64_t below) {
+std::vector<std::int64_t> StateReader::integers(std::string_view what, std::size_t most_items, std::int64_t below) {
   expect(StateItem::Integers, what);
   const std::uint64_t count = varint();
   if (count > remaining() || count > most_items) fail(fmt::format("{} has {} entries, which cannot be", what, count));
@@ -143,7 +142,7 @@ TRAINHOOK_DECL std::vector<std::int64_t> StateReader::integers(std::string_view 
   return values;
 }
 
-TRAINHOOK_DECL PhiloxState StateReader::random() {
+PhiloxState StateReader::random() {
   PhiloxState state;
   state.seed = integer("a seed");
   state.stream = integer("a random stream");
@@ -151,7 +150,7 @@ TRAINHOOK_DECL PhiloxState StateReader::random() {
   return state;
 }
 
-TRAINHOOK_DECL Element StateReader::element(const ElementSpec& spec) {
+Element StateReader::element(const ElementSpec& spec) {
   const std::uint64_t count = integer("the number of components");
   if (count != spec.size()) fail(fmt::format("an element has {} components instead of {}", count, spec.size()));
   Element element;
@@ -161,7 +160,7 @@ TRAINHOOK_DECL Element StateReader::element(const ElementSpec& spec) {
   return element;
 }
 
-TRAINHOOK_DECL Tensor StateReader::tensor() {
+Tensor StateReader::tensor() {
   expect(StateItem::Tensor, "a tensor");
   const std::uint64_t number = varint();
   if (number > 255 || find_dtype(static_cast<DType>(number)) == nullptr)
@@ -190,7 +189,7 @@ TRAINHOOK_DECL Tensor StateReader::tensor() {
   return tensor;
 }
 
-TRAINHOOK_DECL std::exception_ptr StateReader::error() {
+std::exception_ptr StateReader::error() {
   if (!next_is(StateItem::Error)) return nullptr;
   expect(StateItem::Error, "an error");
   const std::uint64_t code = varint();
@@ -202,7 +201,7 @@ TRAINHOOK_DECL std::exception_ptr StateReader::error() {
   } catch (...) { return std::current_exception(); }
 }
 
-TRAINHOOK_DECL std::uint64_t StateReader::replay() {
+std::uint64_t StateReader::replay() {
   if (!next_is(StateItem::Replay)) return 0;
   expect(StateItem::Replay, "the number of elements to replay");
   const std::uint64_t count = varint();
@@ -210,23 +209,23 @@ TRAINHOOK_DECL std::uint64_t StateReader::replay() {
   return count;
 }
 
-TRAINHOOK_DECL void StateReader::fail(std::string_view why) const {
+void StateReader::fail(std::string_view why) const {
   throw DataLossError("the saved state of an input pipeline is damaged at byte {}: {}", offset_, why);
 }
 
-TRAINHOOK_DECL std::string_view StateReader::take(std::uint64_t size) {
+std::string_view StateReader::take(std::uint64_t size) {
   if (size > remaining()) fail(fmt::format("it ends early, {} bytes are wanted", size));
   const std::string_view piece = bytes_.substr(offset_, static_cast<std::size_t>(size));
   offset_ += piece.size();
   return piece;
 }
 
-TRAINHOOK_DECL void StateReader::expect(StateItem item, std::string_view what) {
+void StateReader::expect(StateItem item, std::string_view what) {
   if (static_cast<std::uint8_t>(take(1)[0]) != static_cast<std::uint8_t>(item))
     fail(fmt::format("{} is not there", what));
 }
 
-TRAINHOOK_DECL std::uint64_t StateReader::varint() {
+std::uint64_t StateReader::varint() {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     const auto byte = static_cast<std::uint8_t>(take(1)[0]);

@@ -182,17 +182,15 @@ class ParallelMapStream final : public ElementStream {
   ProcessMark process_;
 };
 
-TRAINHOOK_DECL ParallelMapNode::ParallelMapNode(NodePtr input, MapFunction function, const ElementSpec& spec,
-                                                std::int64_t num_parallel_calls)
+ParallelMapNode::ParallelMapNode(NodePtr input, MapFunction function, const ElementSpec& spec,
+                                 std::int64_t num_parallel_calls)
     : DatasetNode({std::move(input)}, spec),
       call_(std::make_shared<MapCall>(MapCall{std::move(function), spec})),
       threads_(static_cast<std::size_t>(num_parallel_calls)) {}
 
-TRAINHOOK_DECL std::string ParallelMapNode::describe() const {
-  return fmt::format("parallel map{}", spec_to_string(spec()));
-}
+std::string ParallelMapNode::describe() const { return fmt::format("parallel map{}", spec_to_string(spec())); }
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> ParallelMapNode::elements(const Pass& pass) const {
+std::unique_ptr<ElementStream> ParallelMapNode::elements(const Pass& pass) const {
   const DatasetNode& input = *inputs()[0];
   Pass shadow = pass.input();
   shadow.shadow = true;

@@ -166,14 +166,14 @@ class BufferedPrefetchStream final : public ElementStream {
   BackgroundReader reader_;
 };
 
-TRAINHOOK_DECL PrefetchNode::PrefetchNode(NodePtr input, std::int64_t buffer_size)
+PrefetchNode::PrefetchNode(NodePtr input, std::int64_t buffer_size)
     : DatasetNode({input}, input->spec()), buffer_size_(buffer_size) {
   if (buffer_size < 1) throw InvalidArgumentError("prefetch: buffer_size {} is not positive", buffer_size);
 }
 
-TRAINHOOK_DECL std::string PrefetchNode::describe() const { return can_advance() ? "" : "prefetch"; }
+std::string PrefetchNode::describe() const { return can_advance() ? "" : "prefetch"; }
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> PrefetchNode::elements(const Pass& pass) const {
+std::unique_ptr<ElementStream> PrefetchNode::elements(const Pass& pass) const {
   const DatasetNode& input = *inputs()[0];
   const auto capacity = static_cast<std::size_t>(buffer_size_);
   if (pass.shadow) return input.elements(pass.input());

@@ -17,47 +17,47 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL TakeNode::TakeNode(NodePtr input, std::int64_t count)
+TakeNode::TakeNode(NodePtr input, std::int64_t count)
     : SelectingNode(std::move(input)), count_(count < 0 ? INT64_MAX : count) {}
 
-TRAINHOOK_DECL std::string TakeNode::describe() const { return fmt::format("take({})", count_); }
+std::string TakeNode::describe() const { return fmt::format("take({})", count_); }
 
-TRAINHOOK_DECL std::int64_t TakeNode::cardinality() const {
+std::int64_t TakeNode::cardinality() const {
   const std::int64_t before = input().cardinality();
   if (count_ == INT64_MAX || before == kUnknownCardinality) return before;
   return before == kInfiniteCardinality ? count_ : (std::min)(before, count_);
 }
 
-TRAINHOOK_DECL SkipNode::SkipNode(NodePtr input, std::int64_t count)
+SkipNode::SkipNode(NodePtr input, std::int64_t count)
     : SelectingNode(std::move(input)), count_(count < 0 ? INT64_MAX : count) {}
 
-TRAINHOOK_DECL std::string SkipNode::describe() const { return fmt::format("skip({})", count_); }
+std::string SkipNode::describe() const { return fmt::format("skip({})", count_); }
 
-TRAINHOOK_DECL std::int64_t SkipNode::cardinality() const {
+std::int64_t SkipNode::cardinality() const {
   const std::int64_t before = input().cardinality();
   return before < 0 ? before : (std::max)(std::int64_t{0}, before - count_);
 }
 
-TRAINHOOK_DECL ShardNode::ShardNode(NodePtr input, std::int64_t num_shards, std::int64_t index)
+ShardNode::ShardNode(NodePtr input, std::int64_t num_shards, std::int64_t index)
     : SelectingNode(std::move(input)), num_shards_(num_shards), index_(index) {
   if (num_shards < 1 || index < 0 || index >= num_shards) {
     throw InvalidArgumentError("shard: index {} is not one of {} shards, which count from 0", index, num_shards);
   }
 }
 
-TRAINHOOK_DECL std::string ShardNode::describe() const { return fmt::format("shard({}, {})", num_shards_, index_); }
+std::string ShardNode::describe() const { return fmt::format("shard({}, {})", num_shards_, index_); }
 
-TRAINHOOK_DECL std::int64_t ShardNode::cardinality() const {
+std::int64_t ShardNode::cardinality() const {
   const std::int64_t before = input().cardinality();
   return before < 0 ? before : before / num_shards_ + (index_ < before % num_shards_ ? 1 : 0);
 }
 
-TRAINHOOK_DECL RepeatNode::RepeatNode(NodePtr input, std::int64_t count)
+RepeatNode::RepeatNode(NodePtr input, std::int64_t count)
     : SelectingNode(std::move(input)), count_(count < 0 ? -1 : count) {}
 
-TRAINHOOK_DECL std::string RepeatNode::describe() const { return fmt::format("repeat({})", count_); }
+std::string RepeatNode::describe() const { return fmt::format("repeat({})", count_); }
 
-TRAINHOOK_DECL std::int64_t RepeatNode::cardinality() const {
+std::int64_t RepeatNode::cardinality() const {
   const std::int64_t before = input().cardinality();
   if (before == 0 || count_ == 0) return 0;
   if (before == kUnknownCardinality) return before;
@@ -89,39 +89,37 @@ class ConcatenatedRows final : public BasicRows {
   std::shared_ptr<const RowSource> first_, second_;
 };
 
-TRAINHOOK_DECL ConcatenateNode::ConcatenateNode(NodePtr first, NodePtr second)
+ConcatenateNode::ConcatenateNode(NodePtr first, NodePtr second)
     : DatasetNode({first, second}, merged_spec(first->spec(), second->spec())) {
   const std::shared_ptr<const RowSource> a = first->rows(), b = second->rows();
   if (a != nullptr && b != nullptr && a->size() <= INT64_MAX - b->size())
     rows_ = std::make_shared<ConcatenatedRows>(a, b, spec());
 }
 
-TRAINHOOK_DECL std::string ConcatenateNode::describe() const { return "concatenate"; }
+std::string ConcatenateNode::describe() const { return "concatenate"; }
 
-TRAINHOOK_DECL std::int64_t ConcatenateNode::cardinality() const {
+std::int64_t ConcatenateNode::cardinality() const {
   const std::int64_t a = inputs()[0]->cardinality(), b = inputs()[1]->cardinality();
   if (a == kInfiniteCardinality || b == kInfiniteCardinality) return kInfiniteCardinality;
   return a < 0 || b < 0 || a > INT64_MAX - b ? kUnknownCardinality : a + b;
 }
 
-TRAINHOOK_DECL bool ConcatenateNode::can_advance() const {
-  return inputs()[0]->can_advance() && inputs()[1]->can_advance();
-}
+bool ConcatenateNode::can_advance() const { return inputs()[0]->can_advance() && inputs()[1]->can_advance(); }
 
-TRAINHOOK_DECL bool ConcatenateNode::is_source() const {
+bool ConcatenateNode::is_source() const {
   return rows_ != nullptr && inputs()[0]->is_source() && inputs()[1]->is_source();
 }
 
-TRAINHOOK_DECL std::unique_ptr<IndexStream> ConcatenateNode::indices(const Pass& pass) const {
+std::unique_ptr<IndexStream> ConcatenateNode::indices(const Pass& pass) const {
   return stream<std::int64_t>(pass, inputs()[0]->rows()->size());
 }
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> ConcatenateNode::elements(const Pass& pass) const {
+std::unique_ptr<ElementStream> ConcatenateNode::elements(const Pass& pass) const {
   if (rows_ != nullptr) return std::make_unique<RowStream>(rows_, indices(pass));
   return stream<Element>(pass, 0);
 }
 
-TRAINHOOK_DECL ElementSpec ConcatenateNode::merged_spec(const ElementSpec& a, const ElementSpec& b) {
+ElementSpec ConcatenateNode::merged_spec(const ElementSpec& a, const ElementSpec& b) {
   ElementSpec merged = a;
   for (std::size_t i = 0; i < a.size() || i < b.size(); ++i) {
     if (a.size() != b.size() || a[i].dtype != b[i].dtype) {
@@ -133,7 +131,7 @@ TRAINHOOK_DECL ElementSpec ConcatenateNode::merged_spec(const ElementSpec& a, co
   return merged;
 }
 
-TRAINHOOK_DECL PartialShape ConcatenateNode::common_shape(const PartialShape& a, const PartialShape& b) {
+PartialShape ConcatenateNode::common_shape(const PartialShape& a, const PartialShape& b) {
   if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return {};
   std::vector<std::int64_t> dims(a.dims().begin(), a.dims().end());
   for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] == b[i] ? dims[i] : kUnknownDim;

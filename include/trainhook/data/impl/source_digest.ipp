@@ -19,7 +19,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::optional<SourceDigest> digest_of_strings(const Element& element) {
+std::optional<SourceDigest> digest_of_strings(const Element& element) {
   constexpr std::string_view kEnd("\0", 1);
   std::size_t count = 0;
   std::uint32_t checksum = 0;
@@ -34,7 +34,7 @@ TRAINHOOK_DECL std::optional<SourceDigest> digest_of_strings(const Element& elem
   return SourceDigest{.name = fmt::format("{} strings with the checksum {:08x}", count, checksum)};
 }
 
-TRAINHOOK_DECL void save_sources(const std::vector<SourceDigest>& sources, StateWriter& writer) {
+void save_sources(const std::vector<SourceDigest>& sources, StateWriter& writer) {
   if (sources.empty()) return;
   writer.begin("sources");
   writer.integer(sources.size());
@@ -46,16 +46,16 @@ TRAINHOOK_DECL void save_sources(const std::vector<SourceDigest>& sources, State
   writer.end();
 }
 
-TRAINHOOK_DECL std::string text_of(const std::optional<SourceDigest>& digest) {
+inline std::string text_of(const std::optional<SourceDigest>& digest) {
   if (!digest) return "nothing";
   return digest->size ? fmt::format("{} of {} bytes", digest->name, *digest->size) : digest->name;
 }
 
-TRAINHOOK_DECL bool same_source(const SourceDigest& a, const SourceDigest& b) noexcept {
+inline bool same_source(const SourceDigest& a, const SourceDigest& b) noexcept {
   return a.name == b.name && (!a.size || !b.size || a.size == b.size);
 }
 
-TRAINHOOK_DECL bool check_sources(const std::vector<SourceDigest>& sources, StateReader& reader) {
+bool check_sources(const std::vector<SourceDigest>& sources, StateReader& reader) {
   if (!reader.at_section()) return false;
   std::string difference;
   reader.begin("sources");

@@ -18,63 +18,61 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool CountingStream::next(std::int64_t& index) {
+bool CountingStream::next(std::int64_t& index) {
   if (position_ == size_) return false;
   index = position_++;
   return true;
 }
 
-TRAINHOOK_DECL std::int64_t CountingStream::advance(std::int64_t count) {
+std::int64_t CountingStream::advance(std::int64_t count) {
   const std::int64_t done = (std::min)(count, size_ - position_);
   position_ += done;
   return done;
 }
 
-TRAINHOOK_DECL void CountingStream::save(StateWriter& writer) { writer.integer(static_cast<std::uint64_t>(position_)); }
+void CountingStream::save(StateWriter& writer) { writer.integer(static_cast<std::uint64_t>(position_)); }
 
-TRAINHOOK_DECL void CountingStream::restore(StateReader& reader) {
-  position_ = reader.position("the position in a source", size_);
-}
+void CountingStream::restore(StateReader& reader) { position_ = reader.position("the position in a source", size_); }
 
-TRAINHOOK_DECL RowSourceNode::RowSourceNode(std::shared_ptr<const RowSource> rows, std::optional<SourceDigest> digest)
+RowSourceNode::RowSourceNode(std::shared_ptr<const RowSource> rows, std::optional<SourceDigest> digest)
     : DatasetNode({}, rows->element_spec()), rows_(std::move(rows)), digest_(std::move(digest)) {}
 
-TRAINHOOK_DECL void RowSourceNode::add_sources(std::vector<SourceDigest>& found) const {
+void RowSourceNode::add_sources(std::vector<SourceDigest>& found) const {
   if (digest_) found.push_back(*digest_);
 }
 
-TRAINHOOK_DECL std::unique_ptr<IndexStream> RowSourceNode::indices(const Pass&) const {
+std::unique_ptr<IndexStream> RowSourceNode::indices(const Pass&) const {
   return std::make_unique<CountingStream>(rows_->size());
 }
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> RowSourceNode::elements(const Pass& pass) const {
+std::unique_ptr<ElementStream> RowSourceNode::elements(const Pass& pass) const {
   return std::make_unique<RowStream>(rows_, indices(pass));
 }
 
-TRAINHOOK_DECL BasicRows::BasicRows(std::int64_t size, ElementSpec spec) : size_(size), spec_(std::move(spec)) {}
+BasicRows::BasicRows(std::int64_t size, ElementSpec spec) : size_(size), spec_(std::move(spec)) {}
 
-TRAINHOOK_DECL std::int64_t BasicRows::size() const noexcept { return size_; }
+std::int64_t BasicRows::size() const noexcept { return size_; }
 
-TRAINHOOK_DECL std::string BasicRows::describe_as(std::string_view name) const {
+std::string BasicRows::describe_as(std::string_view name) const {
   return fmt::format("{}[{}]{}", name, size_, spec_to_string(spec_));
 }
 
-TRAINHOOK_DECL SliceRows::SliceRows(Element tensors)
+SliceRows::SliceRows(Element tensors)
     : BasicRows{checked_size(tensors), row_spec(tensors)}, tensors_(std::move(tensors)) {}  // in this order
 
-TRAINHOOK_DECL std::string SliceRows::describe() const { return describe_as("from_tensor_slices"); }
+std::string SliceRows::describe() const { return describe_as("from_tensor_slices"); }
 
-TRAINHOOK_DECL void SliceRows::read(std::int64_t index, Element& row) const {
+void SliceRows::read(std::int64_t index, Element& row) const {
   row.resize(tensors_.size());
   for (std::size_t i = 0; i < tensors_.size(); ++i) copy_row_out(tensors_[i], static_cast<std::size_t>(index), row[i]);
 }
 
-TRAINHOOK_DECL void SliceRows::gather(std::span<const std::int64_t> indices, Element& batch) const {
+void SliceRows::gather(std::span<const std::int64_t> indices, Element& batch) const {
   batch.resize(tensors_.size());
   for (std::size_t i = 0; i < tensors_.size(); ++i) gather_rows(tensors_[i], indices, batch[i]);
 }
 
-TRAINHOOK_DECL std::int64_t SliceRows::checked_size(const Element& tensors) {
+std::int64_t SliceRows::checked_size(const Element& tensors) {
   if (tensors.empty()) throw InvalidArgumentError("from_tensor_slices needs at least one tensor");
   for (const Tensor& tensor : tensors) {
     if (tensor.shape().rank() == 0)
@@ -89,13 +87,13 @@ TRAINHOOK_DECL std::int64_t SliceRows::checked_size(const Element& tensors) {
   return tensors[0].shape()[0];
 }
 
-TRAINHOOK_DECL ElementSpec SliceRows::row_spec(const Element& tensors) {
+ElementSpec SliceRows::row_spec(const Element& tensors) {
   ElementSpec spec;
   for (const Tensor& tensor : tensors) spec.push_back({tensor.dtype(), PartialShape(tensor.shape().dims().subspan(1))});
   return spec;
 }
 
-TRAINHOOK_DECL void SliceRows::gather_rows(const Tensor& rows, std::span<const std::int64_t> indices, Tensor& batch) {
+void SliceRows::gather_rows(const Tensor& rows, std::span<const std::int64_t> indices, Tensor& batch) {
   reset_to_rows(batch, rows.dtype(), static_cast<std::int64_t>(indices.size()), rows.shape().dims().subspan(1));
   if (rows.dtype() == DType::String) {
     const std::span<std::string> target = batch.overwrite_data<std::string>();
@@ -115,33 +113,33 @@ TRAINHOOK_DECL void SliceRows::gather_rows(const Tensor& rows, std::span<const s
   }
 }
 
-TRAINHOOK_DECL SingleRow::SingleRow(Element element) : BasicRows(1, spec_of(element)), element_(std::move(element)) {}
+SingleRow::SingleRow(Element element) : BasicRows(1, spec_of(element)), element_(std::move(element)) {}
 
-TRAINHOOK_DECL std::string SingleRow::describe() const { return describe_as("from_tensors"); }
+std::string SingleRow::describe() const { return describe_as("from_tensors"); }
 
-TRAINHOOK_DECL RangeRows::RangeRows(std::int64_t begin, std::int64_t end, std::int64_t step)
+RangeRows::RangeRows(std::int64_t begin, std::int64_t end, std::int64_t step)
     : BasicRows(count(begin, end, step), {{DType::Int64, PartialShape(Shape{})}}),
       begin_(begin),
       end_(end),
       step_(step) {}
 
-TRAINHOOK_DECL std::string RangeRows::describe() const { return fmt::format("range({}, {}, {})", begin_, end_, step_); }
+std::string RangeRows::describe() const { return fmt::format("range({}, {}, {})", begin_, end_, step_); }
 
-TRAINHOOK_DECL void RangeRows::read(std::int64_t index, Element& row) const { row.assign(1, Tensor(value(index))); }
+void RangeRows::read(std::int64_t index, Element& row) const { row.assign(1, Tensor(value(index))); }
 
-TRAINHOOK_DECL void RangeRows::gather(std::span<const std::int64_t> indices, Element& batch) const {
+void RangeRows::gather(std::span<const std::int64_t> indices, Element& batch) const {
   batch.resize(1);
   reset_to_rows(batch[0], DType::Int64, static_cast<std::int64_t>(indices.size()), {});
   std::ranges::transform(indices, batch[0].overwrite_data<std::int64_t>().begin(),
                          [this](std::int64_t index) { return value(index); });
 }
 
-TRAINHOOK_DECL std::int64_t RangeRows::value(std::int64_t index) const noexcept {
+std::int64_t RangeRows::value(std::int64_t index) const noexcept {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(begin_) +
                                    static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(step_));
 }
 
-TRAINHOOK_DECL std::int64_t RangeRows::count(std::int64_t begin, std::int64_t end, std::int64_t step) {
+std::int64_t RangeRows::count(std::int64_t begin, std::int64_t end, std::int64_t step) {
   if (step == 0) throw InvalidArgumentError("range: step is 0");
   const bool empty = step > 0 ? begin >= end : begin <= end;
   if (empty) return 0;
@@ -155,47 +153,44 @@ TRAINHOOK_DECL std::int64_t RangeRows::count(std::int64_t begin, std::int64_t en
   return static_cast<std::int64_t>(steps + 1);
 }
 
-TRAINHOOK_DECL FunctionRows::FunctionRows(std::int64_t size, ElementSpec spec,
-                                          std::function<Element(std::int64_t)> function)
+FunctionRows::FunctionRows(std::int64_t size, ElementSpec spec, std::function<Element(std::int64_t)> function)
     : BasicRows(size, std::move(spec)), function_(std::move(function)) {
   if (size < 0) throw InvalidArgumentError("from_function: size {} is negative", size);
 }
 
-TRAINHOOK_DECL std::string FunctionRows::describe() const { return describe_as("from_function"); }
+std::string FunctionRows::describe() const { return describe_as("from_function"); }
 
-TRAINHOOK_DECL void FunctionRows::read(std::int64_t index, Element& row) const {
+void FunctionRows::read(std::int64_t index, Element& row) const {
   row = call_of_user("the function of from_function", {}, [&] { return function_(index); });
   check_element(element_spec(), row, "from_function");
 }
 
-TRAINHOOK_DECL GeneratorNode::GeneratorNode(ElementSpec spec, std::function<Generator()> make, std::string name)
+GeneratorNode::GeneratorNode(ElementSpec spec, std::function<Generator()> make, std::string name)
     : DatasetNode({}, std::move(spec)), make_(std::move(make)), name_(std::move(name)) {}
 
-TRAINHOOK_DECL std::string GeneratorNode::describe() const {
+std::string GeneratorNode::describe() const {
   return fmt::format("from_generator({}){}", name_, spec_to_string(spec()));
 }
 
-TRAINHOOK_DECL std::unique_ptr<ElementStream> GeneratorNode::elements(const Pass&) const {
+std::unique_ptr<ElementStream> GeneratorNode::elements(const Pass&) const {
   return std::make_unique<GeneratorStream>(make(), spec(), name_);
 }
 
-TRAINHOOK_DECL void GeneratorNode::add_external_state(std::vector<std::string>& found) const {
+void GeneratorNode::add_external_state(std::vector<std::string>& found) const {
   if (!is_savable(make())) found.push_back(what_is_missing(name_));
 }
 
-TRAINHOOK_DECL Generator GeneratorNode::make() const {
-  return call_of_user("the function that makes generator", name_, make_);
-}
+Generator GeneratorNode::make() const { return call_of_user("the function that makes generator", name_, make_); }
 
-TRAINHOOK_DECL std::string GeneratorNode::what_is_missing(const std::string& name) {
+std::string GeneratorNode::what_is_missing(const std::string& name) {
   return fmt::format(
       "from_generator({}): give the generator save and restore functions, or it starts over after a restart", name);
 }
 
-TRAINHOOK_DECL GeneratorNode::GeneratorStream::GeneratorStream(Generator generator, ElementSpec spec, std::string name)
+GeneratorNode::GeneratorStream::GeneratorStream(Generator generator, ElementSpec spec, std::string name)
     : generator_(std::move(generator)), spec_(std::move(spec)), name_(std::move(name)) {}
 
-TRAINHOOK_DECL bool GeneratorNode::GeneratorStream::next(Element& element) {
+bool GeneratorNode::GeneratorStream::next(Element& element) {
   if (ended_) return false;
   if (!call_of_user("next of generator", name_, [&] { return generator_.next(element); })) {
     ended_ = true;
@@ -205,14 +200,14 @@ TRAINHOOK_DECL bool GeneratorNode::GeneratorStream::next(Element& element) {
   return true;
 }
 
-TRAINHOOK_DECL void GeneratorNode::GeneratorStream::save(StateWriter& writer) {
+void GeneratorNode::GeneratorStream::save(StateWriter& writer) {
   const bool savable = is_savable(generator_);
   if (!savable) writer.add_external_state(what_is_missing(name_));
   writer.boolean(ended_);
   writer.string(savable ? call_of_user("save of generator", name_, generator_.save) : std::string());
 }
 
-TRAINHOOK_DECL void GeneratorNode::GeneratorStream::restore(StateReader& reader) {
+void GeneratorNode::GeneratorStream::restore(StateReader& reader) {
   ended_ = reader.boolean("the end of a generator");
   const std::string_view state = reader.string("the state of a generator");
   if (is_savable(generator_)) {

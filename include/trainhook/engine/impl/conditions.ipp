@@ -16,7 +16,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void ConditionFinder::add(const Node& node) {
+void ConditionFinder::add(const Node& node) {
   Conditions conditions;
   bool is_first = true;
   for (const Output& input : node.inputs()) {
@@ -32,40 +32,40 @@ TRAINHOOK_DECL void ConditionFinder::add(const Node& node) {
   if (!conditions.empty()) conditions_.emplace(&node, std::move(conditions));
 }
 
-TRAINHOOK_DECL const Conditions& ConditionFinder::of(const Node& node) const {
+const Conditions& ConditionFinder::of(const Node& node) const {
   static const Conditions* const none = new Conditions;  // never destroyed, as system_clock()
   const auto found = conditions_.find(&node);
   return found == conditions_.end() ? *none : found->second;
 }
 
-TRAINHOOK_DECL Conditions ConditionFinder::of(Output output) const {
+Conditions ConditionFinder::of(Output output) const {
   if (is_fed(fed_, output)) return {};
   Conditions result = of(output.node());
   if (is_switch(output.node())) unite(result, {{source(output.node().inputs()[1]), output.index() == 1}});
   return result;
 }
 
-TRAINHOOK_DECL Conditions ConditionFinder::of_branch(const Node& merge, std::size_t i) const {
+Conditions ConditionFinder::of_branch(const Node& merge, std::size_t i) const {
   Conditions result = of(merge.inputs()[i]);
   const Conditions& common = of(merge);
   std::erase_if(result, [&](const Condition& c) { return std::ranges::find(common, c) != common.end(); });
   return result;
 }
 
-TRAINHOOK_DECL Output ConditionFinder::source(Output predicate) const {
+Output ConditionFinder::source(Output predicate) const {
   while (!is_fed(fed_, predicate) && forwards(predicate.node())) predicate = predicate.node().inputs()[0];
   return predicate;
 }
 
 /// Predicates inside of branches are younger than those of the branches around them.
-TRAINHOOK_DECL void ConditionFinder::unite(Conditions& conditions, const Conditions& more) {
+void ConditionFinder::unite(Conditions& conditions, const Conditions& more) {
   for (const Condition& condition : more) {
     if (std::ranges::find(conditions, condition) == conditions.end()) conditions.push_back(condition);
   }
   std::ranges::stable_sort(conditions, {}, [](const Condition& c) { return c.predicate.node().id(); });
 }
 
-TRAINHOOK_DECL Kernel merge_kernel(std::vector<std::vector<BranchInput>> branches) {
+Kernel merge_kernel(std::vector<std::vector<BranchInput>> branches) {
   return [branches = std::move(branches)](KernelContext& context) {
     const auto is_taken = [&](const std::vector<BranchInput>& branch) {
       return std::ranges::all_of(

@@ -16,7 +16,7 @@ namespace trainhook::detail {
 
 inline constexpr std::size_t kLargestFolded = 64 * 1024;  // bytes
 
-TRAINHOOK_DECL bool can_be_folded(const Node& node, const KernelDef& def) {
+bool can_be_folded(const Node& node, const KernelDef& def) {
   if (def.stateful || def.make_state != nullptr || def.variables > 0 || !node.control_inputs().empty()) return false;
   const auto is_large = [](const OutputSpec& output) {
     return output.shape.is_fully_known() &&
@@ -25,8 +25,8 @@ TRAINHOOK_DECL bool can_be_folded(const Node& node, const KernelDef& def) {
   return !node.outputs().empty() && std::ranges::none_of(node.outputs(), is_large);
 }
 
-TRAINHOOK_DECL std::vector<std::unique_ptr<Tensor>> fold(Node& node, const Kernel& kernel,
-                                                         const std::vector<KernelContext::Input>& inputs) {
+std::vector<std::unique_ptr<Tensor>> fold(Node& node, const Kernel& kernel,
+                                          const std::vector<KernelContext::Input>& inputs) {
   std::vector<std::unique_ptr<Tensor>> results;
   std::vector<Tensor*> outputs;
   for (std::size_t i = 0; i < node.outputs().size(); ++i)

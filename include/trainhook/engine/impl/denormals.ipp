@@ -11,11 +11,11 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL ScopedDenormals::ScopedDenormals(Denormals how) noexcept : before_(_mm_getcsr()) {
+ScopedDenormals::ScopedDenormals(Denormals how) noexcept : before_(_mm_getcsr()) {
   _mm_setcsr(how == Denormals::Flush ? before_ | kFlush : before_ & ~kFlush);
 }
 
-TRAINHOOK_DECL ScopedDenormals::~ScopedDenormals() { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before_ & kFlush)); }
+ScopedDenormals::~ScopedDenormals() { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before_ & kFlush)); }
 
 }  // namespace trainhook::detail
 

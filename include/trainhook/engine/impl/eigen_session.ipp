@@ -41,7 +41,7 @@ namespace trainhook {
 
 namespace kernels {
 
-TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
+std::span<const KernelGroup> all() noexcept {
   static const std::array groups{einsum(),       partition(), rearrange(), special(),   array(),     sparse_training(),
                                  control_flow(), ranking(),   resize(),    conv(),      depthwise(), normalization(),
                                  data(),         math(),      matmul(),    movement(),  nn(),        pool(),
@@ -54,15 +54,15 @@ TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept {
 
 namespace detail {
 
-TRAINHOOK_DECL GraphSessionOptions with_all_kernels(GraphSessionOptions options) {
+inline GraphSessionOptions with_all_kernels(GraphSessionOptions options) {
   for (const KernelGroup group : kernels::all()) options.kernels.push_back(group);
   return options;
 }
 
 }  // namespace detail
 
-TRAINHOOK_DECL EigenSession::EigenSession(Graph& graph) : EigenSession(graph, GraphSessionOptions()) {}
-TRAINHOOK_DECL EigenSession::EigenSession(Graph& graph, GraphSessionOptions options)
+EigenSession::EigenSession(Graph& graph) : EigenSession(graph, GraphSessionOptions()) {}
+EigenSession::EigenSession(Graph& graph, GraphSessionOptions options)
     : GraphSession(graph, detail::with_all_kernels(std::move(options))) {}
 
 }  // namespace trainhook

@@ -24,13 +24,13 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL GraphSession::GraphSession(Graph& graph, const GraphSessionOptions& options)
+GraphSession::GraphSession(Graph& graph, const GraphSessionOptions& options)
     : graph_(graph),
       kernels_(options.kernels),
       seed_(options.seed),
       clock_(options.clock == nullptr ? system_clock() : *options.clock) {}
 
-TRAINHOOK_DECL void GraphSession::execute(const RunRequest& request, std::span<Tensor> results) {
+void GraphSession::execute(const RunRequest& request, std::span<Tensor> results) {
   if (closed_.load(std::memory_order_acquire)) throw FailedPreconditionError("Attempted to use a closed Session.");
   const detail::ScopedDenormals flushed(detail::Denormals::Flush);
   detail::Plan& plan = plan_for(request);
@@ -46,7 +46,7 @@ TRAINHOOK_DECL void GraphSession::execute(const RunRequest& request, std::span<T
   detail::PlanRun(plan, clock_, request).run(results);
 }
 
-TRAINHOOK_DECL std::vector<StateSpec> GraphSession::state() {
+std::vector<StateSpec> GraphSession::state() {
   const std::scoped_lock lock(mutex_);
   discover();
   std::vector<StateSpec> specs;
@@ -55,7 +55,7 @@ TRAINHOOK_DECL std::vector<StateSpec> GraphSession::state() {
   return specs;
 }
 
-TRAINHOOK_DECL std::vector<NamedTensor> GraphSession::snapshot(std::span<const std::string> names) {
+std::vector<NamedTensor> GraphSession::snapshot(std::span<const std::string> names) {
   const std::scoped_lock lock(mutex_);
   discover();
   std::vector<NamedTensor> entries;
@@ -64,7 +64,7 @@ TRAINHOOK_DECL std::vector<NamedTensor> GraphSession::snapshot(std::span<const s
   return entries;
 }
 
-TRAINHOOK_DECL void GraphSession::load(std::span<const NamedTensor> entries) {
+void GraphSession::load(std::span<const NamedTensor> entries) {
   const std::scoped_lock lock(mutex_);
   discover();
   std::vector<std::function<void()>> commits;
@@ -82,7 +82,7 @@ TRAINHOOK_DECL void GraphSession::load(std::span<const NamedTensor> entries) {
   for (const std::function<void()>& commit : commits) commit();
 }
 
-TRAINHOOK_DECL void GraphSession::set_rank(int rank, int size) {
+void GraphSession::set_rank(int rank, int size) {
   const std::scoped_lock lock(mutex_);
   if (num_ranks_ > 1) return;
   rank_ = rank;
@@ -90,13 +90,13 @@ TRAINHOOK_DECL void GraphSession::set_rank(int rank, int size) {
   for (const auto& [node, state] : states_) tell_rank(*node, *state);
 }
 
-TRAINHOOK_DECL void GraphSession::close() noexcept {
+void GraphSession::close() noexcept {
   closed_.store(true, std::memory_order_release);
   const std::scoped_lock lock(mutex_);
   for (const auto& [node, state] : states_) state->cancel();
 }
 
-TRAINHOOK_DECL std::size_t GraphSession::hash_of(const RunRequest& request) noexcept {
+std::size_t GraphSession::hash_of(const RunRequest& request) noexcept {
   std::size_t hash = request.fetches.size();
   const auto mix = [&hash](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U + (hash >> 29U); };
   for (const Fetch& fetch : request.fetches) {
@@ -110,7 +110,7 @@ TRAINHOOK_DECL std::size_t GraphSession::hash_of(const RunRequest& request) noex
   return hash ^ (hash >> (std::numeric_limits<std::size_t>::digits / 2));
 }
 
-TRAINHOOK_DECL detail::Plan& GraphSession::plan_for(const RunRequest& request) {
+detail::Plan& GraphSession::plan_for(const RunRequest& request) {
   const std::size_t hash = hash_of(request);
   std::atomic<detail::Plan*>& recent = recent_[hash % kRecent];
   if (detail::Plan* plan = recent.load(std::memory_order_acquire); plan != nullptr && plan->answers(request))
@@ -127,7 +127,7 @@ TRAINHOOK_DECL detail::Plan& GraphSession::plan_for(const RunRequest& request) {
   return plan;
 }
 
-TRAINHOOK_DECL std::unique_ptr<detail::Plan> GraphSession::make_plan(const RunRequest& request) {
+std::unique_ptr<detail::Plan> GraphSession::make_plan(const RunRequest& request) {
   if (request.step)
     throw UnimplementedError("this engine runs a graph; code of one's own as the step is for LoopSession");
   for (const Fetch& fetch : request.fetches) {
@@ -141,7 +141,7 @@ TRAINHOOK_DECL std::unique_ptr<detail::Plan> GraphSession::make_plan(const RunRe
   return detail::Planner(kernels_, state_of, request).make();
 }
 
-TRAINHOOK_DECL void GraphSession::check_feed(const Feed& feed) {
+void GraphSession::check_feed(const Feed& feed) {
   if (feed.value.dtype() != feed.key.dtype()) {
     throw InvalidArgumentError("'{}' takes {} and was fed {}{}", feed.key.name(), feed.key.dtype(), feed.value.dtype(),
                                feed.value.shape());
@@ -156,7 +156,7 @@ TRAINHOOK_DECL void GraphSession::check_feed(const Feed& feed) {
                                feed.key.name(), wanted);
 }
 
-TRAINHOOK_DECL NodeState& GraphSession::state_of_node(const Node& node, const KernelDef* def) {
+NodeState& GraphSession::state_of_node(const Node& node, const KernelDef* def) {
   std::unique_ptr<NodeState>& state = states_[&node];
   if (state == nullptr) {
     if (def == nullptr) {
@@ -170,14 +170,14 @@ TRAINHOOK_DECL NodeState& GraphSession::state_of_node(const Node& node, const Ke
   return *state;
 }
 
-TRAINHOOK_DECL void GraphSession::tell_rank(const Node& node, NodeState& state) {
+void GraphSession::tell_rank(const Node& node, NodeState& state) {
   if (num_ranks_ == 1) return;
   if (searched_ != graph_.size()) initial_ = detail::nodes_of_initial_values(graph_);
   searched_ = graph_.size();
   if (!initial_.contains(&node)) state.set_rank(rank_, num_ranks_);
 }
 
-TRAINHOOK_DECL void GraphSession::discover() {
+void GraphSession::discover() {
   if (discovered_ == graph_.size() && num_global_variables_ == count_global_variables()) return;
   names_.reserve(count_global_variables());
   states_.reserve(count_global_variables());
@@ -202,12 +202,12 @@ TRAINHOOK_DECL void GraphSession::discover() {
   saved_.insert(saved_.end(), others_.begin(), others_.end());
 }
 
-TRAINHOOK_DECL std::size_t GraphSession::count_global_variables() const {
+std::size_t GraphSession::count_global_variables() const {
   const auto found = graph_.collections().find(graph_keys::kGlobalVariables);
   return found == graph_.collections().end() ? 0 : found->second.size();
 }
 
-TRAINHOOK_DECL NodeState& GraphSession::named_state(const std::string& name) {
+NodeState& GraphSession::named_state(const std::string& name) {
   if (next_ >= saved_.size()) next_ = 0;
   if (next_ < saved_.size() && saved_[next_].name == name) return *saved_[next_++].state;
   const auto found = names_.find(name);

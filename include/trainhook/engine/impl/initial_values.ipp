@@ -14,13 +14,13 @@
 namespace trainhook::detail {
 
 /// True for what `init_from_checkpoint` makes of an initial value.
-TRAINHOOK_DECL bool is_restored(const Node& node) {
+inline bool is_restored(const Node& node) {
   return node.type() == "RestoreV2" && std::ranges::all_of(node.inputs(), [](const Output& input) {
            return input.node().type() == "Const" && input.node().inputs().empty();
          });
 }
 
-TRAINHOOK_DECL std::unordered_set<const Node*> nodes_of_initial_values(const Graph& graph) {
+std::unordered_set<const Node*> nodes_of_initial_values(const Graph& graph) {
   std::vector<const Node*> open;
   for (const auto& [name, items] : graph.collections()) {
     for (const std::any& item : items) {
@@ -41,7 +41,7 @@ TRAINHOOK_DECL std::unordered_set<const Node*> nodes_of_initial_values(const Gra
   return found;
 }
 
-TRAINHOOK_DECL bool InitialValues::concerns(const Node& node) {
+bool InitialValues::concerns(const Node& node) {
   if (node.type() != "Assign" || node.inputs().size() < 2) return false;
   if (!has_variables_) find_variables(node.graph());
   if (!initializers_.contains(&node)) return false;
@@ -49,7 +49,7 @@ TRAINHOOK_DECL bool InitialValues::concerns(const Node& node) {
   return depends(node.inputs()[1]);
 }
 
-TRAINHOOK_DECL std::vector<Node*> InitialValues::needs(const Node& initializer) {
+std::vector<Node*> InitialValues::needs(const Node& initializer) {
   std::vector<Node*> found;
   walk(
       initializer, [this](const Node& node) { return seen_.insert(&node).second; },
@@ -59,7 +59,7 @@ TRAINHOOK_DECL std::vector<Node*> InitialValues::needs(const Node& initializer) 
   return found;
 }
 
-TRAINHOOK_DECL const InitialExpression& InitialValues::expression(Node& initializer) {
+const InitialExpression& InitialValues::expression(Node& initializer) {
   const auto [entry, is_new] = expressions_.try_emplace(&initializer);
   InitialExpression& expression = entry->second;
   if (!is_new) return expression;
@@ -78,12 +78,12 @@ TRAINHOOK_DECL const InitialExpression& InitialValues::expression(Node& initiali
   return expression;
 }
 
-TRAINHOOK_DECL bool InitialValues::depends(Output output) const {
+bool InitialValues::depends(Output output) const {
   const auto known = depends_.find(&output.node());
   return known != depends_.end() && known->second && !is_fed(fed_, output);
 }
 
-TRAINHOOK_DECL void InitialValues::find_variables(const Graph& graph) {
+void InitialValues::find_variables(const Graph& graph) {
   has_variables_ = true;
   for (const std::vector<Variable>& variables : {global_variables(graph), local_variables(graph)}) {
     for (const Variable& variable : variables) {
@@ -97,7 +97,7 @@ TRAINHOOK_DECL void InitialValues::find_variables(const Graph& graph) {
   }
 }
 
-TRAINHOOK_DECL std::vector<Output> InitialValues::sources(const Node& node) const {
+std::vector<Output> InitialValues::sources(const Node& node) const {
   if (is_variable(node)) {
     const auto found = variables_.find(&node);
     return found == variables_.end() ? std::vector<Output>() : std::vector{found->second.initial_value};
@@ -109,7 +109,7 @@ TRAINHOOK_DECL std::vector<Output> InitialValues::sources(const Node& node) cons
   return takes_values ? std::vector<Output>(node.inputs().begin(), node.inputs().end()) : std::vector<Output>();
 }
 
-TRAINHOOK_DECL void InitialValues::classify(const Node& root) {
+void InitialValues::classify(const Node& root) {
   std::vector<const Node*> open{&root};
   while (!open.empty()) {
     const Node& node = *open.back();

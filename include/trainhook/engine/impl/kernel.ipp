@@ -13,14 +13,14 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL NodeState::~NodeState() = default;
+NodeState::~NodeState() = default;
 
-TRAINHOOK_DECL std::optional<StateSpec> VariableState::spec() const {
+std::optional<StateSpec> VariableState::spec() const {
   const std::scoped_lock lock(mutex);
   return StateSpec{node_->name(), StateKind::Variable, node_->outputs()[0].dtype, shape(), value.has_value()};
 }
 
-TRAINHOOK_DECL std::function<void()> VariableState::prepare_load(const Tensor& tensor) {
+std::function<void()> VariableState::prepare_load(const Tensor& tensor) {
   const OutputSpec& wanted = node_->outputs()[0];
   if (tensor.dtype() != wanted.dtype || !wanted.shape.compatible_with(tensor.shape())) {
     throw InvalidArgumentError("variable '{}' is {}{} and cannot take {}", node_->name(), wanted.dtype, wanted.shape,
@@ -32,26 +32,26 @@ TRAINHOOK_DECL std::function<void()> VariableState::prepare_load(const Tensor& t
   };
 }
 
-TRAINHOOK_DECL Tensor VariableState::read() const {
+Tensor VariableState::read() const {
   const std::scoped_lock lock(mutex);
   expect_value();
   return value;
 }
 
-TRAINHOOK_DECL void VariableState::read_into(Tensor& target) const {
+void VariableState::read_into(Tensor& target) const {
   const std::scoped_lock lock(mutex);
   expect_value();
   target = value;
 }
 
-TRAINHOOK_DECL void VariableState::expect_value() const {
+void VariableState::expect_value() const {
   if (!value.has_value()) {
     throw FailedPreconditionError(
         "Attempting to use uninitialized value {}; run its initializer or restore a checkpoint first", node_->name());
   }
 }
 
-TRAINHOOK_DECL void KernelContext::move_input(std::size_t i, Tensor& target) const {
+void KernelContext::move_input(std::size_t i, Tensor& target) const {
   if (Tensor* source = input_at(i).movable) {
     if (!target.is_unique()) target = Tensor();
     std::swap(*source, target);
@@ -60,12 +60,10 @@ TRAINHOOK_DECL void KernelContext::move_input(std::size_t i, Tensor& target) con
   }
 }
 
-TRAINHOOK_DECL VariableState& KernelContext::variable(std::size_t i) const {
-  return *static_cast<VariableState*>(input_at(i).state);
-}
+VariableState& KernelContext::variable(std::size_t i) const { return *static_cast<VariableState*>(input_at(i).state); }
 
-TRAINHOOK_DECL void KernelContext::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
-                                        FunctionRef<bool()> ready) const {
+void KernelContext::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+                         FunctionRef<bool()> ready) const {
   if (deadline_ == nullptr) {
     changed.wait(lock, ready);
   } else if (!deadline_->clock->wait_until(lock, changed, deadline_->at, ready)) {
@@ -73,17 +71,17 @@ TRAINHOOK_DECL void KernelContext::wait(std::unique_lock<std::mutex>& lock, std:
   }
 }
 
-TRAINHOOK_DECL void KernelContext::fail_missing(std::string_view what, std::size_t i, std::size_t count) {
+void KernelContext::fail_missing(std::string_view what, std::size_t i, std::size_t count) {
   throw InvalidArgumentError("the kernel asks for {} {}, and the node has {} of them", what, i, count);
 }
 
-TRAINHOOK_DECL void KernelContext::fail_promise(std::size_t i) const {
+void KernelContext::fail_promise(std::size_t i) const {
   const std::string given =
       outputs_[i]->has_value() ? std::string(dtype_name(outputs_[i]->dtype())) : std::string("nothing");
   throw InternalError("the kernel gave {} as output {}, where the node says {}", given, i, node_->outputs()[i].dtype);
 }
 
-TRAINHOOK_DECL void expect_resource(const Node& node, std::string_view type) {
+void expect_resource(const Node& node, std::string_view type) {
   if (!node.inputs().empty() && node.inputs()[0].node().type() == type) return;
   if (node.inputs().empty())
     throw InvalidArgumentError("input 0 of {} ({}) must be of op type {} and is missing", node.name(), node.type(),
@@ -96,22 +94,22 @@ TRAINHOOK_DECL void expect_resource(const Node& node, std::string_view type) {
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void RunDeadline::fail() const {
+void RunDeadline::fail() const {
   throw DeadlineExceededError("the run took longer than its timeout of {} ms", timeout.count());
 }
 
-TRAINHOOK_DECL KernelTable::KernelTable(std::span<const KernelGroup> groups) {
+KernelTable::KernelTable(std::span<const KernelGroup> groups) {
   for (const KernelGroup& group : groups) {
     for (const KernelDef& def : group) defs_.emplace(def.type, &def);
   }
 }
 
-TRAINHOOK_DECL const KernelDef* KernelTable::find(std::string_view type) const noexcept {
+const KernelDef* KernelTable::find(std::string_view type) const noexcept {
   const auto found = defs_.find(type);
   return found == defs_.end() ? nullptr : found->second;
 }
 
-TRAINHOOK_DECL const KernelDef& KernelTable::at(const Node& node) const {
+const KernelDef& KernelTable::at(const Node& node) const {
   if (const KernelDef* def = find(node.type())) return *def;
   if (find_op_def(node.type()) == nullptr) {
     throw UnimplementedError(

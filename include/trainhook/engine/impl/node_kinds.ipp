@@ -9,30 +9,26 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool is_variable(const Node& node) noexcept { return node.type() == "VariableV2"; }
+bool is_variable(const Node& node) noexcept { return node.type() == "VariableV2"; }
 
-TRAINHOOK_DECL bool is_constant(const Node& node) noexcept { return node.type() == "Const"; }
+bool is_constant(const Node& node) noexcept { return node.type() == "Const"; }
 
-TRAINHOOK_DECL bool is_placeholder(const Node& node) noexcept { return node.type() == "Placeholder"; }
+bool is_placeholder(const Node& node) noexcept { return node.type() == "Placeholder"; }
 
-TRAINHOOK_DECL bool forwards(const Node& node) noexcept {
+bool forwards(const Node& node) noexcept {
   return node.type() == "Identity" || node.type() == "StopGradient" || node.type() == "PlaceholderWithDefault";
 }
 
-TRAINHOOK_DECL bool is_switch(const Node& node) noexcept {
-  return node.type() == "Switch" || node.type() == "RefSwitch";
-}
+bool is_switch(const Node& node) noexcept { return node.type() == "Switch" || node.type() == "RefSwitch"; }
 
-TRAINHOOK_DECL bool needs_no_kernel(const Node& node) noexcept {
+bool needs_no_kernel(const Node& node) noexcept {
   return is_variable(node) || is_constant(node) || is_placeholder(node) || forwards(node) || is_switch(node) ||
          node.type() == "NoOp";
 }
 
-TRAINHOOK_DECL bool is_fed(std::span<const Output> fed, Output output) noexcept {
-  return std::ranges::find(fed, output) != fed.end();
-}
+bool is_fed(std::span<const Output> fed, Output output) noexcept { return std::ranges::find(fed, output) != fed.end(); }
 
-TRAINHOOK_DECL const Node* variable_named_by(const KernelTable& kernels, std::span<const Output> fed, Output output) {
+const Node* variable_named_by(const KernelTable& kernels, std::span<const Output> fed, Output output) {
   while (!is_fed(fed, output)) {
     const Node& node = output.node();
     if (is_variable(node)) return &node;

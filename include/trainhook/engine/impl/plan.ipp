@@ -15,12 +15,12 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool Plan::answers(const RunRequest& request) const noexcept {
+bool Plan::answers(const RunRequest& request) const noexcept {
   return std::ranges::equal(fetches, request.fetches) &&
          std::ranges::equal(feed_keys, request.feed_dict, {}, {}, &Feed::key);
 }
 
-TRAINHOOK_DECL std::unique_ptr<Frame> Plan::take_frame() {
+std::unique_ptr<Frame> Plan::take_frame() {
   if (Frame* frame = spare_.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<Frame>(frame);
   {
     const std::scoped_lock lock(mutex_);
@@ -33,7 +33,7 @@ TRAINHOOK_DECL std::unique_ptr<Frame> Plan::take_frame() {
   return new_frame();
 }
 
-TRAINHOOK_DECL void Plan::give_frame(std::unique_ptr<Frame> frame) noexcept {
+void Plan::give_frame(std::unique_ptr<Frame> frame) noexcept {
   if (first_run_.exchange(false, std::memory_order_relaxed)) return;
   Frame* none = nullptr;
   if (spare_.compare_exchange_strong(none, frame.get(), std::memory_order_release, std::memory_order_relaxed)) {
@@ -44,7 +44,7 @@ TRAINHOOK_DECL void Plan::give_frame(std::unique_ptr<Frame> frame) noexcept {
   if (idle_.size() < idle_.capacity()) idle_.push_back(std::move(frame));
 }
 
-TRAINHOOK_DECL std::unique_ptr<Frame> Plan::new_frame() const {
+std::unique_ptr<Frame> Plan::new_frame() const {
   auto frame = std::make_unique<Frame>();
   frame->slot_values.resize(num_slots);
   frame->inputs.reserve(inputs.size());
@@ -65,7 +65,7 @@ TRAINHOOK_DECL std::unique_ptr<Frame> Plan::new_frame() const {
 }
 
 /// Throws the error again with `context` in front, as the same type. One of a type that a user derived stays as it is.
-[[noreturn]] TRAINHOOK_DECL void throw_in_context(const Error& error, const std::string& context) {
+[[noreturn]] inline void throw_in_context(const Error& error, const std::string& context) {
   const std::string message = fmt::format("{}: {}", context, error.what());
   try {
     throw_error(error.code(), message);
@@ -76,15 +76,15 @@ TRAINHOOK_DECL std::unique_ptr<Frame> Plan::new_frame() const {
   throw;
 }
 
-TRAINHOOK_DECL PlanRun::PlanRun(Plan& plan, Clock& clock, const RunRequest& request)
+PlanRun::PlanRun(Plan& plan, Clock& clock, const RunRequest& request)
     : plan_(plan), clock_(clock), request_(request), frame_(plan.take_frame()) {}
 
-TRAINHOOK_DECL PlanRun::~PlanRun() {
+PlanRun::~PlanRun() {
   for (std::uint32_t slot : plan_.borrowed) frame_->slot_values[slot] = Tensor();
   plan_.give_frame(std::move(frame_));
 }
 
-TRAINHOOK_DECL void PlanRun::run(std::span<Tensor> results) {
+void PlanRun::run(std::span<Tensor> results) {
   for (std::size_t i = 0; i < request_.feed_dict.size(); ++i)
     frame_->slot_values[plan_.values[i].slot] = request_.feed_dict[i].value;
   const bool traced = request_.is_traced();
@@ -96,7 +96,7 @@ TRAINHOOK_DECL void PlanRun::run(std::span<Tensor> results) {
   for (std::size_t i = 0; i < results.size(); ++i) give(plan_.results[i], results[i]);
 }
 
-TRAINHOOK_DECL void PlanRun::run_steps() {
+void PlanRun::run_steps() {
   const PlanStep* current = nullptr;
   try {
     for (const PlanStep& step : plan_.steps) {
@@ -106,7 +106,7 @@ TRAINHOOK_DECL void PlanRun::run_steps() {
   } catch (const Error& error) { fail(*current, error); }
 }
 
-TRAINHOOK_DECL void PlanRun::run_watched(bool traced) {
+void PlanRun::run_watched(bool traced) {
   const auto micros = [this] { return static_cast<std::int64_t>(clock_.wall_seconds() * 1e6); };
   if (traced) request_.metadata->node_stats.clear();
   for (const PlanStep& step : plan_.steps) {
@@ -119,7 +119,7 @@ TRAINHOOK_DECL void PlanRun::run_watched(bool traced) {
   }
 }
 
-TRAINHOOK_DECL void PlanRun::run_step(const PlanStep& step) {
+void PlanRun::run_step(const PlanStep& step) {
   if (!step.conditions.empty() && !hold(step.conditions)) {
     // in a branch that is not taken
   } else if (step.read_from != nullptr) {
@@ -133,7 +133,7 @@ TRAINHOOK_DECL void PlanRun::run_step(const PlanStep& step) {
     frame_->slot_values[plan_.releases[i]] = Tensor();
 }
 
-TRAINHOOK_DECL bool PlanRun::hold(PlanRange conditions) const {
+bool PlanRun::hold(PlanRange conditions) const {
   return std::ranges::all_of(conditions.of(plan_.conditions), [this](const PlanCondition& condition) {
     const PlanValue& from = plan_.values[condition.predicate];
     const Tensor& value = from.constant != nullptr ? *from.constant : frame_->slot_values[from.slot];
@@ -141,7 +141,7 @@ TRAINHOOK_DECL bool PlanRun::hold(PlanRange conditions) const {
   });
 }
 
-TRAINHOOK_DECL void PlanRun::expect_values() const {
+void PlanRun::expect_values() const {
   for (std::size_t i = 0; i < plan_.results.size(); ++i) {
     if (!hold(plan_.results[i].conditions)) {
       throw InvalidArgumentError(
@@ -151,13 +151,13 @@ TRAINHOOK_DECL void PlanRun::expect_values() const {
   }
 }
 
-TRAINHOOK_DECL void PlanRun::call(const PlanStep& step) {
+void PlanRun::call(const PlanStep& step) {
   KernelContext context = context_of(step);
   step.kernel(context);
   context.check_outputs();
 }
 
-TRAINHOOK_DECL void PlanRun::call_locked(const PlanStep& step) {
+void PlanRun::call_locked(const PlanStep& step) {
   const Locks locks(step.locks.of(plan_.locks));
   if (!step.may_initialize) locks.expect_values();
   call(step);
@@ -167,24 +167,24 @@ TRAINHOOK_DECL void PlanRun::call_locked(const PlanStep& step) {
   }
 }
 
-TRAINHOOK_DECL KernelContext PlanRun::context_of(const PlanStep& step) noexcept {
+KernelContext PlanRun::context_of(const PlanStep& step) noexcept {
   return {*step.node,      step.inputs.of(frame_->inputs),   step.outputs.of(frame_->outputs), step.state,
           frame_->scratch, deadline_ ? &*deadline_ : nullptr};
 }
 
-TRAINHOOK_DECL PlanRun::Locks::Locks(std::span<VariableState* const> variables) : variables_(variables) {
+PlanRun::Locks::Locks(std::span<VariableState* const> variables) : variables_(variables) {
   for (VariableState* variable : variables_) variable->mutex.lock();
 }
 
-TRAINHOOK_DECL PlanRun::Locks::~Locks() {
+PlanRun::Locks::~Locks() {
   for (VariableState* variable : variables_) variable->mutex.unlock();
 }
 
-TRAINHOOK_DECL void PlanRun::Locks::expect_values() const {
+void PlanRun::Locks::expect_values() const {
   for (const VariableState* variable : variables_) variable->expect_value();
 }
 
-TRAINHOOK_DECL void PlanRun::give(const PlanResult& result, Tensor& target) {
+void PlanRun::give(const PlanResult& result, Tensor& target) {
   if (result.value == kNone) {
     target = Tensor();
     return;
@@ -204,7 +204,7 @@ TRAINHOOK_DECL void PlanRun::give(const PlanResult& result, Tensor& target) {
   }
 }
 
-TRAINHOOK_DECL void PlanRun::fail(const PlanStep& step, const Error& error) const {
+void PlanRun::fail(const PlanStep& step, const Error& error) const {
   if (step.read_from != nullptr || std::string_view(error.what()).starts_with("Attempting to use uninitialized")) throw;
   std::string context = fmt::format("{} ({})", step.node->name(), step.node->type());
   const char* separator = " of ";

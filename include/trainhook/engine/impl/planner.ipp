@@ -18,13 +18,13 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Planner::Planner(const KernelTable& kernels, const FindState& state_of, const RunRequest& request)
+Planner::Planner(const KernelTable& kernels, const FindState& state_of, const RunRequest& request)
     : kernels_(kernels), state_of_(state_of), plan_(std::make_unique<Plan>()) {
   plan_->fetches.assign(request.fetches.begin(), request.fetches.end());
   for (const Feed& feed : request.feed_dict) plan_->feed_keys.push_back(feed.key);
 }
 
-TRAINHOOK_DECL std::unique_ptr<Plan> Planner::make() {
+std::unique_ptr<Plan> Planner::make() {
   add_feeds();
   Scheduler scheduler(kernels_, plan_->fetches, plan_->feed_keys);
   scheduler_ = &scheduler;
@@ -41,7 +41,7 @@ TRAINHOOK_DECL std::unique_ptr<Plan> Planner::make() {
   return std::move(plan_);
 }
 
-TRAINHOOK_DECL std::uint32_t& Planner::value_of(Output output) {
+std::uint32_t& Planner::value_of(Output output) {
   const Node& node = output.node();
   if (node.id() >= first_output_.size()) first_output_.resize(node.graph().size(), kNone);
   std::uint32_t& first = first_output_[node.id()];
@@ -52,7 +52,7 @@ TRAINHOOK_DECL std::uint32_t& Planner::value_of(Output output) {
   return value_of_output_[first + output.index()];
 }
 
-TRAINHOOK_DECL std::uint32_t Planner::add_value(PlanValue value) {
+std::uint32_t Planner::add_value(PlanValue value) {
   const auto number = static_cast<std::uint32_t>(plan_->values.size());
   const bool has_slot = value.kind == ValueKind::Owned || value.kind == ValueKind::Borrowed;
   if (has_slot && value.root == kNone) value.root = number;
@@ -60,14 +60,14 @@ TRAINHOOK_DECL std::uint32_t Planner::add_value(PlanValue value) {
   return number;
 }
 
-TRAINHOOK_DECL std::uint32_t Planner::define(Output output, PlanValue value) {
+std::uint32_t Planner::define(Output output, PlanValue value) {
   value.spec = &output.node().outputs()[output.index()];
   const std::uint32_t number = add_value(value);
   if (!is_fed(output)) value_of(output) = number;
   return number;
 }
 
-TRAINHOOK_DECL void Planner::add_feeds() {
+void Planner::add_feeds() {
   for (const Output key : plan_->feed_keys) {
     if (key.dtype() == DType::Invalid)
       throw InvalidArgumentError("'{}' names a resource, which cannot be fed", key.name());
@@ -76,7 +76,7 @@ TRAINHOOK_DECL void Planner::add_feeds() {
   }
 }
 
-TRAINHOOK_DECL void Planner::add_node(Node& node) {
+void Planner::add_node(Node& node) {
   if (const KernelDef* def = scheduler_->kernel_of(node)) {
     node.type() == "Merge" ? add_merge(node, *def) : add_kernel(node, *def);
   } else if (is_placeholder(node)) {
@@ -94,7 +94,7 @@ TRAINHOOK_DECL void Planner::add_node(Node& node) {
   }
 }
 
-TRAINHOOK_DECL void Planner::add_kernel(Node& node, const KernelDef& def) {
+void Planner::add_kernel(Node& node, const KernelDef& def) {
   NodeState* state = def.make_state == nullptr ? nullptr : &state_of_(node, &def);
   if (def.make == nullptr) {
     define(Output(&node, 0), {.kind = ValueKind::Resource, .state = state});
@@ -123,7 +123,7 @@ TRAINHOOK_DECL void Planner::add_kernel(Node& node, const KernelDef& def) {
   add_step(std::move(step), inputs, outputs);
 }
 
-TRAINHOOK_DECL std::uint32_t Planner::take_value(Output input, Node& reader) {
+std::uint32_t Planner::take_value(Output input, Node& reader) {
   const Node* const late = scheduler_->variable_read_late(input, reader);
   const std::uint32_t value = value_of(late != nullptr ? Output(const_cast<Node*>(late), 0) : input);
   if (at(value).kind != ValueKind::Variable) return value;
@@ -133,7 +133,7 @@ TRAINHOOK_DECL std::uint32_t Planner::take_value(Output input, Node& reader) {
   return handle;
 }
 
-TRAINHOOK_DECL std::uint32_t Planner::variable_input(const Node& node, std::size_t i) {
+std::uint32_t Planner::variable_input(const Node& node, std::size_t i) {
   const Node* variable = variable_named_by(kernels_, plan_->feed_keys, node.inputs()[i]);
   if (variable == nullptr)
     throw InvalidArgumentError("input {} of {} ({}) must be a variable that is not fed, not '{}'", i, node.name(),
@@ -141,8 +141,7 @@ TRAINHOOK_DECL std::uint32_t Planner::variable_input(const Node& node, std::size
   return value_of(Output(const_cast<Node*>(variable), 0));
 }
 
-TRAINHOOK_DECL PlanValue Planner::new_output(const Node& node, const KernelDef& def, std::size_t i,
-                                             const Values& inputs) const {
+PlanValue Planner::new_output(const Node& node, const KernelDef& def, std::size_t i, const Values& inputs) const {
   PlanValue value{.kind = ValueKind::Owned, .spec = &node.outputs()[i]};
   if (def.alias && i == 0) {
     value.kind = ValueKind::Borrowed;
@@ -151,7 +150,7 @@ TRAINHOOK_DECL PlanValue Planner::new_output(const Node& node, const KernelDef& 
   return value;
 }
 
-TRAINHOOK_DECL Planner::Values Planner::define_outputs(Node& node, const KernelDef& def, const Values& inputs) {
+Planner::Values Planner::define_outputs(Node& node, const KernelDef& def, const Values& inputs) {
   Values outputs;
   outputs.reserve(node.outputs().size());
   for (std::size_t i = 0; i < node.outputs().size(); ++i)
@@ -159,7 +158,7 @@ TRAINHOOK_DECL Planner::Values Planner::define_outputs(Node& node, const KernelD
   return outputs;
 }
 
-TRAINHOOK_DECL bool Planner::try_fold(Node& node, const KernelDef& def, const Kernel& kernel, const Values& inputs) {
+bool Planner::try_fold(Node& node, const KernelDef& def, const Kernel& kernel, const Values& inputs) {
   if (!can_be_folded(node, def)) return false;
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     if (is_fed(Output(&node, i))) return false;
@@ -177,8 +176,7 @@ TRAINHOOK_DECL bool Planner::try_fold(Node& node, const KernelDef& def, const Ke
   return !results.empty();
 }
 
-TRAINHOOK_DECL void Planner::add_step(PlanStep step, std::span<const std::uint32_t> inputs,
-                                      std::span<const std::uint32_t> outputs) {
+void Planner::add_step(PlanStep step, std::span<const std::uint32_t> inputs, std::span<const std::uint32_t> outputs) {
   const auto append = [](auto& list, auto items) {
     const auto begin = static_cast<std::uint32_t>(list.size());
     list.insert(list.end(), items.begin(), items.end());
@@ -197,17 +195,17 @@ TRAINHOOK_DECL void Planner::add_step(PlanStep step, std::span<const std::uint32
   plan_->steps.push_back(std::move(step));
 }
 
-TRAINHOOK_DECL std::uint32_t Planner::initial_value(Node& initializer) {
+std::uint32_t Planner::initial_value(Node& initializer) {
   for (Node* node : scheduler_->initial_values().expression(initializer).copied) copy_node(*node);
   return value_of_copy(initializer.inputs()[1], initializer);
 }
 
-TRAINHOOK_DECL std::uint32_t Planner::value_of_copy(Output output, Node& reader) {
+std::uint32_t Planner::value_of_copy(Output output, Node& reader) {
   const bool is_copied = scheduler_->initial_values().depends(output);
   return is_copied ? copies_.at(&output.node()).at(output.index()) : take_value(output, reader);
 }
 
-TRAINHOOK_DECL void Planner::copy_node(Node& node) {
+void Planner::copy_node(Node& node) {
   Values copies;
   if (is_variable(node)) {
     copies.push_back(value_or_initial(node));
@@ -225,7 +223,7 @@ TRAINHOOK_DECL void Planner::copy_node(Node& node) {
   copies_.emplace(&node, std::move(copies));
 }
 
-TRAINHOOK_DECL std::uint32_t Planner::value_or_initial(Node& variable) {
+std::uint32_t Planner::value_or_initial(Node& variable) {
   const InitialValues::Initialized& initialized = scheduler_->initial_values().initialized(variable);
   const std::uint32_t initial = value_of_copy(initialized.initial_value, variable);
   if (scheduler_->has(initialized.initializer.node())) return initial;  // this run gives it that value
@@ -239,7 +237,7 @@ TRAINHOOK_DECL std::uint32_t Planner::value_or_initial(Node& variable) {
   return chosen;
 }
 
-TRAINHOOK_DECL void Planner::add_switch(Node& node) {
+void Planner::add_switch(Node& node) {
   const Output predicate = conditions_.source(node.inputs()[1]);
   if (predicate_value(predicate) == kNone) {
     const PlanRange around = std::exchange(current_conditions_, {});
@@ -253,7 +251,7 @@ TRAINHOOK_DECL void Planner::add_switch(Node& node) {
   }
 }
 
-TRAINHOOK_DECL void Planner::add_merge(Node& node, const KernelDef& def) {
+void Planner::add_merge(Node& node, const KernelDef& def) {
   Values inputs;
   for (const Output& input : node.inputs()) inputs.push_back(take_value(input, node));
   std::vector<std::vector<BranchInput>> branches;
@@ -268,19 +266,19 @@ TRAINHOOK_DECL void Planner::add_merge(Node& node, const KernelDef& def) {
   add_step({.node = &node, .kernel = merge_kernel(std::move(branches))}, inputs, outputs);
 }
 
-TRAINHOOK_DECL PlanRange Planner::add_conditions(const Conditions& conditions) {
+PlanRange Planner::add_conditions(const Conditions& conditions) {
   const auto begin = static_cast<std::uint32_t>(plan_->conditions.size());
   for (const Condition& condition : conditions)
     plan_->conditions.push_back({predicate_value(condition.predicate), condition.is_true});
   return {begin, static_cast<std::uint32_t>(plan_->conditions.size())};
 }
 
-TRAINHOOK_DECL std::uint32_t Planner::predicate_value(Output predicate) const {
+std::uint32_t Planner::predicate_value(Output predicate) const {
   const auto found = std::ranges::find(predicates_, predicate, &std::pair<Output, std::uint32_t>::first);
   return found == predicates_.end() ? kNone : found->second;
 }
 
-TRAINHOOK_DECL void Planner::add_results() {
+void Planner::add_results() {
   for (const Fetch& fetch : plan_->fetches) {
     PlanResult& result = plan_->results.emplace_back();
     if (fetch.is_operation()) continue;

@@ -21,7 +21,7 @@ namespace trainhook::detail {
 
 /// A node may have been made by hand. @throws InvalidArgumentError if it lacks an input or output without which it
 /// cannot be planned; a kernel finds out about the others. `def` is null for what needs no kernel.
-TRAINHOOK_DECL void expect_ports(const Node& node, const KernelDef* def) {
+inline void expect_ports(const Node& node, const KernelDef* def) {
   const auto expect = [&](std::string_view what, std::size_t count, bool enough) {
     if (!enough) throw InvalidArgumentError("node '{}' ({}) cannot have {} {}", node.name(), node.type(), count, what);
   };
@@ -36,8 +36,7 @@ TRAINHOOK_DECL void expect_ports(const Node& node, const KernelDef* def) {
   }
 }
 
-TRAINHOOK_DECL Scheduler::Scheduler(const KernelTable& kernels, std::span<const Fetch> fetches,
-                                    std::span<const Output> fed)
+Scheduler::Scheduler(const KernelTable& kernels, std::span<const Fetch> fetches, std::span<const Output> fed)
     : kernels_(kernels), fed_(fed), initial_values_(kernels, fed) {
   if (!fetches.empty()) places_.assign(fetches[0].node().graph().size(), kAbsent);
   collect(fetches);
@@ -46,7 +45,7 @@ TRAINHOOK_DECL Scheduler::Scheduler(const KernelTable& kernels, std::span<const 
   sort();
 }
 
-TRAINHOOK_DECL void Scheduler::collect(std::span<const Fetch> fetches) {
+void Scheduler::collect(std::span<const Fetch> fetches) {
   std::vector<Node*> found;
   std::vector<Node*> open;
   const auto want = [&](Node& node) {
@@ -86,7 +85,7 @@ TRAINHOOK_DECL void Scheduler::collect(std::span<const Fetch> fetches) {
   }
 }
 
-TRAINHOOK_DECL void Scheduler::connect() {
+void Scheduler::connect() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     Node& node = *nodes_[i].node;
     const bool is_initializer = nodes_[i].initializes;
@@ -102,12 +101,12 @@ TRAINHOOK_DECL void Scheduler::connect() {
   }
 }
 
-TRAINHOOK_DECL void Scheduler::link(const Node& from, Edge edge) {
+void Scheduler::link(const Node& from, Edge edge) {
   nodes_[place_of(from)].next.push_back(edge);
   ++nodes_[edge.to].waits;
 }
 
-TRAINHOOK_DECL void Scheduler::protect_reads() {
+void Scheduler::protect_reads() {
   Marks depends(nodes_.size());
   Marks read(nodes_.size());
   std::vector<std::uint32_t> readers;
@@ -135,7 +134,7 @@ TRAINHOOK_DECL void Scheduler::protect_reads() {
   }
 }
 
-TRAINHOOK_DECL const Node* Scheduler::variable_read_late(Output input, const Node& reader) const {
+const Node* Scheduler::variable_read_late(Output input, const Node& reader) const {
   if (late_reads_.empty()) return nullptr;
   while (!is_fed(fed_, input) && forwards(input.node())) {
     if (input.node().has_attr(kReadsOnce)) return nullptr;
@@ -146,7 +145,7 @@ TRAINHOOK_DECL const Node* Scheduler::variable_read_late(Output input, const Nod
   return is_late ? &variable : nullptr;
 }
 
-TRAINHOOK_DECL void Scheduler::mark_dependents(std::uint32_t start, std::uint32_t last, Marks& marks) const {
+void Scheduler::mark_dependents(std::uint32_t start, std::uint32_t last, Marks& marks) const {
   std::vector<std::uint32_t> open{start};
   while (!open.empty()) {
     const std::uint32_t place = open.back();
@@ -157,8 +156,7 @@ TRAINHOOK_DECL void Scheduler::mark_dependents(std::uint32_t start, std::uint32_
   }
 }
 
-TRAINHOOK_DECL void Scheduler::add_readers(std::uint32_t variable, Marks& marks,
-                                           std::vector<std::uint32_t>& readers) const {
+void Scheduler::add_readers(std::uint32_t variable, Marks& marks, std::vector<std::uint32_t>& readers) const {
   std::vector<std::uint32_t> open{variable};
   while (!open.empty()) {
     const std::uint32_t place = open.back();
@@ -171,11 +169,11 @@ TRAINHOOK_DECL void Scheduler::add_readers(std::uint32_t variable, Marks& marks,
   }
 }
 
-TRAINHOOK_DECL bool Scheduler::shares_buffer(const Place& place) {
+bool Scheduler::shares_buffer(const Place& place) {
   return place.def == nullptr ? forwards(*place.node) || is_switch(*place.node) : place.def->alias;
 }
 
-TRAINHOOK_DECL void Scheduler::sort() {
+void Scheduler::sort() {
   using Ready = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
   Ready urgent;
   Ready others;

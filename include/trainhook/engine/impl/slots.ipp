@@ -65,7 +65,7 @@ class SlotPool {
   std::array<FreeSlots, 4> free_;
 };
 
-TRAINHOOK_DECL SlotUse slot_use_of(const PlanValue& value) {
+inline SlotUse slot_use_of(const PlanValue& value) {
   if (value.kind == ValueKind::Borrowed) return SlotUse::Handle;
   if (value.spec->dtype == DType::String) return SlotUse::Strings;
   const PartialShape& shape = value.spec->shape;
@@ -73,7 +73,7 @@ TRAINHOOK_DECL SlotUse slot_use_of(const PlanValue& value) {
 }
 
 /// About how large a value is.
-TRAINHOOK_DECL std::int64_t slot_size_of(const PlanValue& value) {
+inline std::int64_t slot_size_of(const PlanValue& value) {
   constexpr std::int64_t kGuess = 128;  // for a dimension that only the run knows, which mostly is the batch
   std::int64_t size = 8;
   for (const std::int64_t dim : value.spec->shape.dims()) {
@@ -83,7 +83,7 @@ TRAINHOOK_DECL std::int64_t slot_size_of(const PlanValue& value) {
   return size;
 }
 
-TRAINHOOK_DECL void find_uses(Plan& plan) {
+inline void find_uses(Plan& plan) {
   std::uint32_t at = 0;
   const auto use = [&](std::uint32_t value) {
     ++plan.values[value].uses;
@@ -116,7 +116,7 @@ TRAINHOOK_DECL void find_uses(Plan& plan) {
   }
 }
 
-TRAINHOOK_DECL void assign_slots(Plan& plan) {
+void assign_slots(Plan& plan) {
   find_uses(plan);
   std::vector<std::uint32_t> dying(plan.values.size());
   std::iota(dying.begin(), dying.end(), 0U);

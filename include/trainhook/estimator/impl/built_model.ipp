@@ -13,16 +13,16 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL FileSystem& ModelSource::file_system() const { return *config.file_system; }
+FileSystem& ModelSource::file_system() const { return *config.file_system; }
 
-TRAINHOOK_DECL std::string ModelSource::checkpoint_for(const std::string& wanted, std::string_view purpose) const {
+std::string ModelSource::checkpoint_for(const std::string& wanted, std::string_view purpose) const {
   if (!wanted.empty()) return wanted;
   if (auto newest = latest_checkpoint(file_system(), config.model_dir)) return *std::move(newest);
   log_info("Could not find trained model in model_dir: {}, running initialization to {}.", config.model_dir, purpose);
   return {};
 }
 
-TRAINHOOK_DECL BuiltModel::BuiltModel(const ModelSource& source, const InputFn& input_fn, ModeKeys mode)
+BuiltModel::BuiltModel(const ModelSource& source, const InputFn& input_fn, ModeKeys mode)
     : graph(std::make_unique<Graph>()) {
   graph->set_random_seed(source.config.tf_random_seed);
   get_or_create_global_step(*graph);

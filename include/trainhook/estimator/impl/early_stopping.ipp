@@ -13,15 +13,15 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string eval_dir_of(const Estimator& estimator, const StopIfOptions& options) {
+inline std::string eval_dir_of(const Estimator& estimator, const StopIfOptions& options) {
   return options.eval_dir.empty() ? estimator.eval_dir() : options.eval_dir;
 }
 
-TRAINHOOK_DECL MetricPredicateOptions evaluations_of(const Estimator& estimator, const StopIfOptions& options) {
+inline MetricPredicateOptions evaluations_of(const Estimator& estimator, const StopIfOptions& options) {
   return {.min_steps = options.min_steps, .file_system = estimator.config().file_system};
 }
 
-TRAINHOOK_DECL StopOnPredicateHook::Options periods_of(const StopIfOptions& options) {
+inline StopOnPredicateHook::Options periods_of(const StopIfOptions& options) {
   return {.run_every_secs = options.run_every_secs, .run_every_steps = options.run_every_steps};
 }
 
@@ -29,46 +29,43 @@ TRAINHOOK_DECL StopOnPredicateHook::Options periods_of(const StopIfOptions& opti
 
 namespace trainhook {
 
-TRAINHOOK_DECL StopOnPredicateHook make_early_stopping_hook(const Estimator& /*estimator*/, StopPredicate should_stop,
-                                                            StopOnPredicateHook::Options options) {
+StopOnPredicateHook make_early_stopping_hook(const Estimator& /*estimator*/, StopPredicate should_stop,
+                                             StopOnPredicateHook::Options options) {
   return StopOnPredicateHook(std::move(should_stop), options);
 }
 
-TRAINHOOK_DECL StopOnPredicateHook stop_if_higher_hook(const Estimator& estimator, std::string metric_name,
-                                                       double threshold, const StopIfOptions& options) {
+StopOnPredicateHook stop_if_higher_hook(const Estimator& estimator, std::string metric_name, double threshold,
+                                        const StopIfOptions& options) {
   return StopOnPredicateHook(stop_if_higher(detail::eval_dir_of(estimator, options), std::move(metric_name), threshold,
                                             detail::evaluations_of(estimator, options)),
                              detail::periods_of(options));
 }
 
-TRAINHOOK_DECL StopOnPredicateHook stop_if_lower_hook(const Estimator& estimator, std::string metric_name,
-                                                      double threshold, const StopIfOptions& options) {
+StopOnPredicateHook stop_if_lower_hook(const Estimator& estimator, std::string metric_name, double threshold,
+                                       const StopIfOptions& options) {
   return StopOnPredicateHook(stop_if_lower(detail::eval_dir_of(estimator, options), std::move(metric_name), threshold,
                                            detail::evaluations_of(estimator, options)),
                              detail::periods_of(options));
 }
 
-TRAINHOOK_DECL StopOnPredicateHook stop_if_no_increase_hook(const Estimator& estimator, std::string metric_name,
-                                                            std::int64_t max_steps_without_increase,
-                                                            const StopIfOptions& options) {
+StopOnPredicateHook stop_if_no_increase_hook(const Estimator& estimator, std::string metric_name,
+                                             std::int64_t max_steps_without_increase, const StopIfOptions& options) {
   return StopOnPredicateHook(
       stop_if_no_increase(detail::eval_dir_of(estimator, options), std::move(metric_name), max_steps_without_increase,
                           detail::evaluations_of(estimator, options)),
       detail::periods_of(options));
 }
 
-TRAINHOOK_DECL StopOnPredicateHook stop_if_no_decrease_hook(const Estimator& estimator, std::string metric_name,
-                                                            std::int64_t max_steps_without_decrease,
-                                                            const StopIfOptions& options) {
+StopOnPredicateHook stop_if_no_decrease_hook(const Estimator& estimator, std::string metric_name,
+                                             std::int64_t max_steps_without_decrease, const StopIfOptions& options) {
   return StopOnPredicateHook(
       stop_if_no_decrease(detail::eval_dir_of(estimator, options), std::move(metric_name), max_steps_without_decrease,
                           detail::evaluations_of(estimator, options)),
       detail::periods_of(options));
 }
 
-TRAINHOOK_DECL std::shared_ptr<SessionRunHook> make_stop_at_checkpoint_step_hook(const Estimator& estimator,
-                                                                                 std::int64_t last_step,
-                                                                                 Duration wait_after_file_check_secs) {
+std::shared_ptr<SessionRunHook> make_stop_at_checkpoint_step_hook(const Estimator& estimator, std::int64_t last_step,
+                                                                  Duration wait_after_file_check_secs) {
   if (estimator.config().is_chief()) return make_hook<StopAtStepHook>({.last_step = last_step});
   return make_hook<StopAtCheckpointStepHook>({.model_dir = estimator.model_dir(),
                                               .last_step = last_step,

@@ -35,7 +35,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void check_steps(const TrainOptions& options) {
+inline void check_steps(const TrainOptions& options) {
   if (options.steps && options.max_steps)
     throw InvalidArgumentError("Estimator::train: steps and max_steps are both given; give one of them");
   const auto validate = [](std::string_view option, const std::optional<std::int64_t>& count) {
@@ -47,15 +47,15 @@ TRAINHOOK_DECL void check_steps(const TrainOptions& options) {
 }
 
 /// A summary of the loss, unless the model function has added one.
-TRAINHOOK_DECL void add_loss_summary(Graph& graph, const Output& loss) {
+inline void add_loss_summary(Graph& graph, const Output& loss) {
   const std::vector<Output> summaries = graph.collection<Output>(graph_keys::kSummaries);
   if (std::ranges::none_of(summaries, [](const Output& each) { return each.operation().name() == "loss"; }))
     summary::scalar("loss", loss);
 }
 
 /// What every task has: the user's hooks first, and `last_hooks` last.
-TRAINHOOK_DECL HookList worker_hooks(const ModelSource& source, const BuiltModel& model, const TrainOptions& options,
-                                     const HookList& last_hooks) {
+inline HookList worker_hooks(const ModelSource& source, const BuiltModel& model, const TrainOptions& options,
+                             const HookList& last_hooks) {
   HookList hooks = options.hooks;
   if (options.steps || options.max_steps)
     hooks.emplace_back(StopAtStepHook({.num_steps = options.steps, .last_step = options.max_steps}));
@@ -71,8 +71,8 @@ TRAINHOOK_DECL HookList worker_hooks(const ModelSource& source, const BuiltModel
 
 /// The hook that saves the model with the estimator's own periods, unless there is one among the hooks, which then gets
 /// the listeners.
-TRAINHOOK_DECL HookList chief_hooks(const Estimator& estimator, const BuiltModel& model, const HookList& others,
-                                    const TrainOptions& options, const std::shared_ptr<Scaffold>& scaffold) {
+inline HookList chief_hooks(const Estimator& estimator, const BuiltModel& model, const HookList& others,
+                            const TrainOptions& options, const std::shared_ptr<Scaffold>& scaffold) {
   HookList hooks = model.spec.training_chief_hooks;
   const CheckpointTarget target = estimator;
   const bool has_saver = has_checkpoint_saver(others) || has_checkpoint_saver(hooks);
@@ -93,7 +93,7 @@ TRAINHOOK_DECL HookList chief_hooks(const Estimator& estimator, const BuiltModel
   return hooks;
 }
 
-TRAINHOOK_DECL void check_training(const Estimator& estimator, const TrainOptions& options) {
+void check_training(const Estimator& estimator, const TrainOptions& options) {
   refuse_if_interrupted(options.hooks);
   check_steps(options);
   const RunConfig& config = estimator.config();
@@ -104,15 +104,15 @@ TRAINHOOK_DECL void check_training(const Estimator& estimator, const TrainOption
         config.task_type, config.task_id, config.num_worker_replicas);
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> finished_step(const Estimator& estimator, const TrainOptions& options) {
+std::optional<std::int64_t> finished_step(const Estimator& estimator, const TrainOptions& options) {
   const auto newest = options.max_steps ? estimator.latest_checkpoint() : std::nullopt;
   if (!newest) return std::nullopt;
   const auto step = load_variable(estimator.source().file_system(), *newest, "global_step").scalar<std::int64_t>();
   return step >= *options.max_steps ? std::optional(step) : std::nullopt;
 }
 
-TRAINHOOK_DECL void run_training(const Estimator& estimator, const InputFn& input_fn, const TrainOptions& options,
-                                 const HookList& last_hooks) {
+void run_training(const Estimator& estimator, const InputFn& input_fn, const TrainOptions& options,
+                  const HookList& last_hooks) {
   const ModelSource& source = estimator.source();
   const RunConfig& config = estimator.config();
   BuiltModel model(source, input_fn, ModeKeys::Train);
@@ -212,7 +212,7 @@ struct PredictionRun {
 
 namespace trainhook {
 
-TRAINHOOK_DECL Estimator::Estimator(std::function<OwnedSession(Graph&)> engine, ModelFn model_fn, RunConfig config)
+Estimator::Estimator(std::function<OwnedSession(Graph&)> engine, ModelFn model_fn, RunConfig config)
     : source_{std::move(engine), std::move(model_fn), std::move(config)} {
   if (!source_.engine || !source_.model_fn) throw InvalidArgumentError("Estimator: engine or model_fn is empty");
   source_.config.file_system = &detail::given_or_posix(source_.config.file_system);
@@ -221,15 +221,13 @@ TRAINHOOK_DECL Estimator::Estimator(std::function<OwnedSession(Graph&)> engine, 
     throw InvalidArgumentError("RunConfig: save_checkpoints_steps and save_checkpoints_secs are both given; give one");
 }
 
-TRAINHOOK_DECL std::string Estimator::eval_dir(std::string_view name) const {
-  return detail::eval_dir_of(source_.config, name);
-}
+std::string Estimator::eval_dir(std::string_view name) const { return detail::eval_dir_of(source_.config, name); }
 
-TRAINHOOK_DECL std::optional<std::string> Estimator::latest_checkpoint() const {
+std::optional<std::string> Estimator::latest_checkpoint() const {
   return trainhook::latest_checkpoint(source_.file_system(), model_dir());
 }
 
-TRAINHOOK_DECL Estimator::operator detail::CheckpointTarget() const {
+Estimator::operator detail::CheckpointTarget() const {
   const RunConfig& config = source_.config;
   detail::CheckpointTarget target{.checkpoint_dir = config.model_dir,
                                   .task_type = config.task_type,
@@ -243,7 +241,7 @@ TRAINHOOK_DECL Estimator::operator detail::CheckpointTarget() const {
   return target;
 }
 
-TRAINHOOK_DECL Estimator& Estimator::train(const InputFn& input_fn, const TrainOptions& options) {
+Estimator& Estimator::train(const InputFn& input_fn, const TrainOptions& options) {
   detail::check_training(*this, options);
   if (detail::finished_step(*this, options))
     log_info("Skipping training since max_steps has already saved.");
@@ -252,7 +250,7 @@ TRAINHOOK_DECL Estimator& Estimator::train(const InputFn& input_fn, const TrainO
   return *this;
 }
 
-TRAINHOOK_DECL EvalMetrics Estimator::evaluate(const InputFn& input_fn, const EvaluateOptions& options) const {
+EvalMetrics Estimator::evaluate(const InputFn& input_fn, const EvaluateOptions& options) const {
   if (options.steps && *options.steps <= 0)
     throw InvalidArgumentError("Estimator::evaluate: steps is {}; it must be positive", *options.steps);
   const std::string checkpoint = source_.checkpoint_for(options.checkpoint_path, "evaluate");
@@ -268,7 +266,7 @@ TRAINHOOK_DECL EvalMetrics Estimator::evaluate(const InputFn& input_fn, const Ev
   return metrics;
 }
 
-TRAINHOOK_DECL Predictions Estimator::predict(const InputFn& input_fn, const PredictOptions& options) const {
+Predictions Estimator::predict(const InputFn& input_fn, const PredictOptions& options) const {
   const std::string checkpoint = source_.checkpoint_for(options.checkpoint_path, "predict");
   auto run = std::make_shared<detail::PredictionRun>(source_, input_fn);
   const EstimatorSpec& spec = run->model.spec;

@@ -26,8 +26,8 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL EvaluationGraph::EvaluationGraph(const ModelSource& source, const InputFn& input_fn,
-                                                std::optional<std::int64_t> steps, HookList hooks)
+EvaluationGraph::EvaluationGraph(const ModelSource& source, const InputFn& input_fn, std::optional<std::int64_t> steps,
+                                 HookList hooks)
     : source_(&source), model_(source, input_fn, ModeKeys::Eval), steps_(steps), hooks_(std::move(hooks)) {
   const EstimatorSpec& spec = model_.spec;
   hooks_.insert(hooks_.end(), spec.evaluation_hooks.begin(), spec.evaluation_hooks.end());
@@ -45,8 +45,7 @@ TRAINHOOK_DECL EvaluationGraph::EvaluationGraph(const ModelSource& source, const
   final_ops_ = FetchRefs(results);
 }
 
-TRAINHOOK_DECL EvalMetrics EvaluationGraph::run(const std::string& checkpoint_path,
-                                                std::shared_ptr<Scaffold> scaffold) {
+EvalMetrics EvaluationGraph::run(const std::string& checkpoint_path, std::shared_ptr<Scaffold> scaffold) {
   HookList hooks = hooks_;
   if (steps_) hooks.emplace_back(StopAfterNEvalsHook(*steps_));
   Graph& graph = *model_.graph;
@@ -63,7 +62,7 @@ TRAINHOOK_DECL EvalMetrics EvaluationGraph::run(const std::string& checkpoint_pa
   return metrics;
 }
 
-TRAINHOOK_DECL void evaluate_unless_interrupted(FunctionRef<void()> evaluate) {
+void evaluate_unless_interrupted(FunctionRef<void()> evaluate) {
   try {
     evaluate();
   } catch (const CancelledError& error) {
@@ -72,7 +71,7 @@ TRAINHOOK_DECL void evaluate_unless_interrupted(FunctionRef<void()> evaluate) {
   }
 }
 
-TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path) {
+void write_metrics(FileWriter& writer, const EvalMetrics& metrics, const std::string& checkpoint_path) {
   const auto step = metrics.at("global_step").scalar<std::int64_t>();
   std::string line;
   for (const auto& [name, value] : metrics)
@@ -88,8 +87,7 @@ TRAINHOOK_DECL void write_metrics(FileWriter& writer, const EvalMetrics& metrics
   if (!checkpoint_path.empty()) writer.add_text("checkpoint_path", checkpoint_path, step);
 }
 
-TRAINHOOK_DECL void publish_metrics(HookServices& services, std::string_view name, const EvalMetrics& metrics,
-                                    bool is_extra) {
+void publish_metrics(HookServices& services, std::string_view name, const EvalMetrics& metrics, bool is_extra) {
   const auto step = metrics.at("global_step").scalar<std::int64_t>();
   for (const auto& [metric, value] : metrics) {
     if (const std::optional<double> number = tensor_number(value))
@@ -98,7 +96,7 @@ TRAINHOOK_DECL void publish_metrics(HookServices& services, std::string_view nam
   }
 }
 
-TRAINHOOK_DECL std::string eval_dir_of(const RunConfig& config, std::string_view name) {
+std::string eval_dir_of(const RunConfig& config, std::string_view name) {
   return join_path(config.model_dir, name.empty() ? std::string("eval") : fmt::format("eval_{}", name));
 }
 

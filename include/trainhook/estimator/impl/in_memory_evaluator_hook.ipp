@@ -24,7 +24,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL InMemoryEvaluatorHook::InMemoryEvaluatorHook(Estimator estimator, InputFn input_fn, Options options)
+InMemoryEvaluatorHook::InMemoryEvaluatorHook(Estimator estimator, InputFn input_fn, Options options)
     : estimator_(std::make_unique<const Estimator>(std::move(estimator))),
       input_fn_(std::move(input_fn)),
       options_(std::move(options)) {
@@ -37,11 +37,11 @@ TRAINHOOK_DECL InMemoryEvaluatorHook::InMemoryEvaluatorHook(Estimator estimator,
         estimator_->config().num_worker_replicas);
 }
 
-TRAINHOOK_DECL InMemoryEvaluatorHook::InMemoryEvaluatorHook(InMemoryEvaluatorHook&& other) noexcept = default;
+InMemoryEvaluatorHook::InMemoryEvaluatorHook(InMemoryEvaluatorHook&& other) noexcept = default;
 
-TRAINHOOK_DECL InMemoryEvaluatorHook::~InMemoryEvaluatorHook() = default;
+InMemoryEvaluatorHook::~InMemoryEvaluatorHook() = default;
 
-TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& graph) {
+void InMemoryEvaluatorHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "InMemoryEvaluatorHook");
   services().claim_metrics(*this, "InMemoryEvaluatorHook", options_.name.empty() ? "eval" : options_.name);
   evaluated_.reset();
@@ -58,7 +58,7 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::begin(Graph& graph) {
     throw InvalidArgumentError("InMemoryEvaluatorHook does not support custom init_fn; leave it out of the scaffold");
 }
 
-TRAINHOOK_DECL void InMemoryEvaluatorHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void InMemoryEvaluatorHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   starts_ = true;
   if (!std::exchange(restored_, false)) iterations_ = 0;
   const std::int64_t step = read_global_step(session, global_step_);
@@ -66,31 +66,31 @@ TRAINHOOK_DECL void InMemoryEvaluatorHook::after_create_session(SessionRef sessi
   if (is_due && evaluated_ != step) evaluate(session, step);
 }
 
-TRAINHOOK_DECL void InMemoryEvaluatorHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void InMemoryEvaluatorHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (++iterations_ % options_.every_n_iter == 0) evaluate(context.session(), context.global_step());
 }
 
-TRAINHOOK_DECL void InMemoryEvaluatorHook::end(SessionRef session) {
+void InMemoryEvaluatorHook::end(SessionRef session) {
   const std::int64_t step = read_global_step(session, global_step_);
   if (evaluated_ != step && !services().is_interrupted()) evaluate(session, step, true);
   evaluation_.reset();
 }
 
-TRAINHOOK_DECL StateValues InMemoryEvaluatorHook::save_state() {
+StateValues InMemoryEvaluatorHook::save_state() {
   StateValues state;
   state.set("iterations", Tensor(iterations_));
   if (evaluated_) state.set("evaluated", Tensor(*evaluated_));
   return state;
 }
 
-TRAINHOOK_DECL void InMemoryEvaluatorHook::load_state(const StateValues& state) {
+void InMemoryEvaluatorHook::load_state(const StateValues& state) {
   iterations_ = state.at("iterations").scalar<std::int64_t>();
   const Tensor* evaluated = state.find("evaluated");
   evaluated_ = evaluated != nullptr ? std::optional(evaluated->scalar<std::int64_t>()) : std::nullopt;
   restored_ = true;
 }
 
-TRAINHOOK_DECL void InMemoryEvaluatorHook::evaluate(SessionRef session, std::int64_t step, bool is_extra) {
+void InMemoryEvaluatorHook::evaluate(SessionRef session, std::int64_t step, bool is_extra) {
   const detail::BuiltModel& model = evaluation_->model();
   std::vector<std::string> names;
   for (const Variable& variable : global_variables(*model.graph)) names.push_back(variable.name());

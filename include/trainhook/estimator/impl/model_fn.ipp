@@ -10,7 +10,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string_view name_of(ModeKeys mode) noexcept {
+std::string_view name_of(ModeKeys mode) noexcept {
   switch (mode) {
     case ModeKeys::Train: return "train";
     case ModeKeys::Eval: return "eval";
@@ -19,7 +19,7 @@ TRAINHOOK_DECL std::string_view name_of(ModeKeys mode) noexcept {
   return "unknown";
 }
 
-TRAINHOOK_DECL void EstimatorSpec::validate(ModeKeys mode) const {
+void EstimatorSpec::validate(ModeKeys mode) const {
   const auto missing = [mode](std::string_view field) {
     throw InvalidArgumentError("EstimatorSpec: {} is missing, which mode '{}' needs", field, name_of(mode));
   };
@@ -35,10 +35,10 @@ TRAINHOOK_DECL void EstimatorSpec::validate(ModeKeys mode) const {
   }
 }
 
-TRAINHOOK_DECL InputFn::InputFn(Dataset dataset)
+InputFn::InputFn(Dataset dataset)
     : build_([dataset = std::move(dataset)](Graph& graph) { return components_of(graph, dataset); }) {}
 
-TRAINHOOK_DECL std::vector<Output> InputFn::components_of(Graph& graph, const Dataset& dataset) {
+std::vector<Output> InputFn::components_of(Graph& graph, const Dataset& dataset) {
   return make_iterator(graph, dataset).get_next();
 }
 

@@ -160,26 +160,26 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
 };
 
 /// What an exporter keeps. Latest and final checkpoints are the best ones by their global step.
-TRAINHOOK_DECL BestCheckpointOptions kept_by(const BestExporter& exporter, const TrainSpec& /*spec*/) {
+inline BestCheckpointOptions kept_by(const BestExporter& exporter, const TrainSpec& /*spec*/) {
   return {.metric = exporter.metric, .better = exporter.better, .keep = exporter.exports_to_keep};
 }
-TRAINHOOK_DECL BestCheckpointOptions kept_by(const LatestExporter& exporter, const TrainSpec& /*spec*/) {
+inline BestCheckpointOptions kept_by(const LatestExporter& exporter, const TrainSpec& /*spec*/) {
   return {.metric = "global_step", .better = Better::Higher, .keep = exporter.exports_to_keep.value_or(INT_MAX)};
 }
-TRAINHOOK_DECL BestCheckpointOptions kept_by(const FinalExporter& /*exporter*/, const TrainSpec& spec) {
+inline BestCheckpointOptions kept_by(const FinalExporter& /*exporter*/, const TrainSpec& spec) {
   return {.metric = "global_step",
           .better = Better::Higher,
           .keep = INT_MAX,
           .from_step = spec.max_steps.value_or(INT64_MAX)};
 }
 
-TRAINHOOK_DECL const std::string& name_of(const Exporter& exporter) {
+inline const std::string& name_of(const Exporter& exporter) {
   return std::visit([](const auto& one) -> const std::string& { return one.name; }, exporter);
 }
 
 /// The hook that does what an exporter says.
-TRAINHOOK_DECL BestCheckpointHook exporting_hook(const Estimator& estimator, const TrainSpec& train_spec,
-                                                 const EvalSpec& spec, const Exporter& exporter) {
+inline BestCheckpointHook exporting_hook(const Estimator& estimator, const TrainSpec& train_spec, const EvalSpec& spec,
+                                         const Exporter& exporter) {
   constexpr std::array<std::string_view, std::variant_size_v<Exporter>> kKinds{"BestExporter", "LatestExporter",
                                                                                "FinalExporter"};
   const std::string& name = name_of(exporter);
@@ -199,8 +199,8 @@ TRAINHOOK_DECL BestCheckpointHook exporting_hook(const Estimator& estimator, con
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::optional<EvalMetrics> train_and_evaluate(Estimator& estimator, const TrainSpec& train_spec,
-                                                             const EvalSpec& eval_spec) {
+std::optional<EvalMetrics> train_and_evaluate(Estimator& estimator, const TrainSpec& train_spec,
+                                              const EvalSpec& eval_spec) {
   if (eval_spec.throttle_secs < Duration::zero())
     throw InvalidArgumentError("EvalSpec: throttle_secs must not be negative");
   const auto evaluator = std::make_shared<detail::CheckpointEvaluator>(estimator, eval_spec);

@@ -65,7 +65,7 @@ template <>
 inline constexpr auto kFields<LayoutMessage> =
     std::tuple(field(1, "version", &LayoutMessage::version), field(2, "category", &LayoutMessage::category));
 
-TRAINHOOK_DECL ChartMessage chart_message(const CustomChart& chart) {
+inline ChartMessage chart_message(const CustomChart& chart) {
   if (chart.tags.empty() == chart.margins.empty()) {
     throw InvalidArgumentError("the chart '{}' of a custom scalars layout has {}; give it one of them", chart.title,
                                chart.tags.empty() ? "neither tags nor margins" : "both tags and margins");
@@ -89,7 +89,7 @@ TRAINHOOK_DECL ChartMessage chart_message(const CustomChart& chart) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string custom_scalars_summary(const std::vector<CustomCategory>& categories) {
+std::string custom_scalars_summary(const std::vector<CustomCategory>& categories) {
   detail::LayoutMessage layout;
   for (const CustomCategory& category : categories) {
     detail::expect_utf8(category.title, "a title of a custom scalars layout");

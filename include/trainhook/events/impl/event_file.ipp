@@ -37,17 +37,17 @@ inline constexpr std::string_view kEventWriterName = "trainhook.events.file_writ
 inline constexpr std::string_view kEventFilePrefix = "events.out.tfevents.";
 
 /// Counts the event files of this process: part of their names.
-TRAINHOOK_DECL std::uint64_t next_event_file_number() noexcept {
+inline std::uint64_t next_event_file_number() noexcept {
   static std::atomic<std::uint64_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-TRAINHOOK_DECL std::string event_file_name(std::int64_t seconds, std::string_view host, std::string_view suffix) {
+std::string event_file_name(std::int64_t seconds, std::string_view host, std::string_view suffix) {
   return fmt::format("{}{:010}.{}.{}.{}{}", kEventFilePrefix, seconds, host, ::getpid(), next_event_file_number(),
                      suffix);
 }
 
-TRAINHOOK_DECL std::int64_t event_file_seconds(const std::vector<std::string>& names, double wall_seconds) {
+std::int64_t event_file_seconds(const std::vector<std::string>& names, double wall_seconds) {
   constexpr std::size_t kDigits = 10;
   constexpr std::int64_t kMost = 9'999'999'999;
   std::int64_t seconds = (std::max)(static_cast<std::int64_t>(wall_seconds), std::int64_t{0});
@@ -61,10 +61,10 @@ TRAINHOOK_DECL std::int64_t event_file_seconds(const std::vector<std::string>& n
   return (std::min)(seconds, kMost);
 }
 
-TRAINHOOK_DECL EventFile::EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix)
+EventFile::EventFile(FileSystem& file_system, Clock& clock, std::string directory, std::string suffix)
     : file_system_(file_system), clock_(clock), directory_(std::move(directory)), suffix_(std::move(suffix)) {}
 
-TRAINHOOK_DECL void EventFile::check_name() const {
+void EventFile::check_name() const {
   constexpr auto kNumber = (std::numeric_limits<std::uint32_t>::max)();
   const std::string longest =
       fmt::format("{}{:010}.{}.{}.{}{}", kEventFilePrefix, 0, host_name(), ::getpid(), kNumber, suffix_);
@@ -73,7 +73,7 @@ TRAINHOOK_DECL void EventFile::check_name() const {
                                suffix_.empty() ? "" : fmt::format(" with filename_suffix '{}'", suffix_)));
 }
 
-TRAINHOOK_DECL void EventFile::write(std::string_view records) {
+void EventFile::write(std::string_view records) {
   for (bool is_again = false;; is_again = true) {
     if (writer_ == nullptr) open();
     abandon_on_failure([&] { writer_->write_batch(records); });
@@ -84,7 +84,7 @@ TRAINHOOK_DECL void EventFile::write(std::string_view records) {
   }
 }
 
-TRAINHOOK_DECL bool EventFile::look() {
+bool EventFile::look() {
   try {
     const std::uint64_t size = file_system_.file_size(writer_->path());
     return size >= std::exchange(seen_size_, size);  // some file systems tell a size later, but none a smaller one
@@ -93,7 +93,7 @@ TRAINHOOK_DECL bool EventFile::look() {
   }
 }
 
-TRAINHOOK_DECL void EventFile::sync() {
+void EventFile::sync() {
   if (writer_ == nullptr) return;
   abandon_on_failure([&] {
     writer_->sync();
@@ -102,15 +102,15 @@ TRAINHOOK_DECL void EventFile::sync() {
   });
 }
 
-TRAINHOOK_DECL void EventFile::close() {
+void EventFile::close() {
   if (writer_ == nullptr) return;
   const std::unique_ptr<RecordWriter> closing = std::move(writer_);
   closing->close();
 }
 
-TRAINHOOK_DECL std::string EventFile::path() const { return writer_ == nullptr ? std::string() : writer_->path(); }
+std::string EventFile::path() const { return writer_ == nullptr ? std::string() : writer_->path(); }
 
-TRAINHOOK_DECL void EventFile::open() {
+void EventFile::open() {
   file_system_.make_directories(directory_);
   const double now = clock_.wall_seconds();
   std::unique_ptr<WritableFile> file = create(now);
@@ -128,7 +128,7 @@ TRAINHOOK_DECL void EventFile::open() {
   name_is_durable_ = false;
 }
 
-TRAINHOOK_DECL std::vector<std::string> EventFile::names_beside() const {
+std::vector<std::string> EventFile::names_beside() const {
   try {
     return file_system_.list_directory(directory_);
   } catch (const PermissionDeniedError& error) {
@@ -139,7 +139,7 @@ TRAINHOOK_DECL std::vector<std::string> EventFile::names_beside() const {
   }
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> EventFile::create(double now) {
+std::unique_ptr<WritableFile> EventFile::create(double now) {
   constexpr int kMostAttempts = 10'000;
   std::vector<std::string> others = names_beside();
   std::erase_if(others, [](const std::string& name) { return name.find("tfevents") == std::string::npos; });

@@ -15,20 +15,20 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void clear_events(std::string& bytes) {
+void clear_events(std::string& bytes) {
   constexpr std::size_t kWorthKeeping = std::size_t{4} << 20;
   if (bytes.capacity() > kWorthKeeping) std::string().swap(bytes);  // an assignment keeps the memory
   bytes.clear();
 }
 
-TRAINHOOK_DECL void EventBatch::add_histogram(PendingHistogram histogram) {
+void EventBatch::add_histogram(PendingHistogram histogram) {
   ends_.reserve(next_capacity());
   histograms_.push_back(std::move(histogram));
   histogram_bytes_ += histograms_.back().values.byte_size();
   ends_.push_back(bytes_.size());  // no bytes: an encoded event always has some
 }
 
-TRAINHOOK_DECL void EventBatch::append_records(std::string& records) const {
+void EventBatch::append_records(std::string& records) const {
   std::string counted;
   std::size_t start = 0;
   auto histogram = histograms_.begin();
@@ -44,18 +44,18 @@ TRAINHOOK_DECL void EventBatch::append_records(std::string& records) const {
   }
 }
 
-TRAINHOOK_DECL void EventBatch::clear() {
+void EventBatch::clear() {
   clear_events(bytes_);
   ends_.clear();
   histograms_.clear();
   histogram_bytes_ = 0;
 }
 
-TRAINHOOK_DECL std::size_t EventBatch::next_capacity() const noexcept {
+std::size_t EventBatch::next_capacity() const noexcept {
   return ends_.size() < ends_.capacity() ? ends_.capacity() : 2 * ends_.capacity() + 16;
 }
 
-TRAINHOOK_DECL void EventBatch::append_counted(std::string& bytes, const PendingHistogram& pending) {
+void EventBatch::append_counted(std::string& bytes, const PendingHistogram& pending) {
   const std::string summary = histogram_summary(pending.tag, trainhook::histogram_of(pending.tag, pending.values));
   append_event(bytes, {.wall_time = pending.wall_time, .step = pending.step, .summary = summary});
 }

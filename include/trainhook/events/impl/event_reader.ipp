@@ -14,7 +14,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL Event parse_event(std::string_view bytes, std::string_view what) {
+Event parse_event(std::string_view bytes, std::string_view what) {
   const auto message = detail::parse_message<detail::EventMessage>(bytes, what);
   Event event{.wall_time = message.wall_time, .step = message.step};
   event.file_version = message.file_version.value_or("");
@@ -28,7 +28,7 @@ TRAINHOOK_DECL Event parse_event(std::string_view bytes, std::string_view what) 
   return event;
 }
 
-TRAINHOOK_DECL EventFileContents read_events(FileSystem& file_system, const std::string& path) {
+EventFileContents read_events(FileSystem& file_system, const std::string& path) {
   EventFileContents contents;
   detail::RecordReader reader(file_system.open_readable(path));
   std::string payload;
@@ -58,7 +58,7 @@ TRAINHOOK_DECL EventFileContents read_events(FileSystem& file_system, const std:
   return contents;
 }
 
-TRAINHOOK_DECL std::vector<std::string> list_event_files(FileSystem& file_system, const std::string& directory) {
+std::vector<std::string> list_event_files(FileSystem& file_system, const std::string& directory) {
   std::vector<std::string> paths;
   if (!file_system.is_directory(directory)) return paths;
   for (const std::string& name : file_system.list_directory(directory)) {

@@ -56,13 +56,13 @@ struct FileWriter::Impl {
   }
 
   /// Queues the START record that `restart_at` has put off.
-  void add_start(double now);
+  TRAINHOOK_DECL void add_start(double now);
 
-  void wait_for_room(std::unique_lock<std::mutex>& lock);
+  TRAINHOOK_DECL void wait_for_room(std::unique_lock<std::mutex>& lock);
 
   /// Wakes the writing thread for the first event, which creates the file, and for a queue that fills; otherwise it
   /// wakes by itself.
-  void added_one(std::unique_lock<std::mutex>& lock);
+  TRAINHOOK_DECL void added_one(std::unique_lock<std::mutex>& lock);
 
   void wake_writer(std::unique_lock<std::mutex>& lock) {
     if (is_in_place) return write_pending(lock);
@@ -70,11 +70,11 @@ struct FileWriter::Impl {
     work.notify_one();
   }
 
-  void wait_until_written(std::unique_lock<std::mutex>& lock);
-  void throw_failure();
-  void start_thread(std::unique_lock<std::mutex>& lock);
-  void write_until_closed() noexcept;
-  void write_pending(std::unique_lock<std::mutex>& lock) noexcept;
+  TRAINHOOK_DECL void wait_until_written(std::unique_lock<std::mutex>& lock);
+  TRAINHOOK_DECL void throw_failure();
+  TRAINHOOK_DECL void start_thread(std::unique_lock<std::mutex>& lock);
+  TRAINHOOK_DECL void write_until_closed() noexcept;
+  TRAINHOOK_DECL void write_pending(std::unique_lock<std::mutex>& lock) noexcept;
 
   /// Before any lock: in a forked child another thread's lock is never released.
   void expect_here() const { process.expect_here("this FileWriter"); }
@@ -84,12 +84,12 @@ struct FileWriter::Impl {
     std::uint64_t lost = 0;
     std::exception_ptr error{};  // null, or what went wrong and what it cost
   };
-  Written write(bool synced) noexcept;
+  TRAINHOOK_DECL Written write(bool synced) noexcept;
 
   /// Logs the first error. Not under the lock: a sink may be anything.
-  void warn_once(const std::exception_ptr& error) noexcept;
+  TRAINHOOK_DECL void warn_once(const std::exception_ptr& error) noexcept;
 
-  void close();
+  TRAINHOOK_DECL void close();
 
   const std::string logdir;
   const std::size_t max_queue;
@@ -125,7 +125,7 @@ struct FileWriter::Impl {
   detail::ProcessMark process;
 };
 
-TRAINHOOK_DECL FileWriter::FileWriter(std::string logdir, FileWriterOptions options)
+FileWriter::FileWriter(std::string logdir, FileWriterOptions options)
     : impl_(std::make_unique<Impl>(std::move(logdir), options)) {
   if (impl_->max_queue == 0)
     throw InvalidArgumentError("FileWriter of {}: max_queue must be at least 1", impl_->logdir);
@@ -133,7 +133,7 @@ TRAINHOOK_DECL FileWriter::FileWriter(std::string logdir, FileWriterOptions opti
     throw InvalidArgumentError("FileWriter of {}: flush_secs must be longer than 0", impl_->logdir);
 }
 
-TRAINHOOK_DECL FileWriter::~FileWriter() {
+FileWriter::~FileWriter() {
   if (!impl_->process.is_here()) {
     static_cast<void>(impl_.release());
     return;
@@ -143,13 +143,13 @@ TRAINHOOK_DECL FileWriter::~FileWriter() {
   } catch (...) { log_error("FileWriter of {}: {}", impl_->logdir, describe(std::current_exception())); }
 }
 
-TRAINHOOK_DECL void FileWriter::check_name() const { impl_->file.check_name(); }
+void FileWriter::check_name() const { impl_->file.check_name(); }
 
-TRAINHOOK_DECL const std::string& FileWriter::get_logdir() const noexcept { return impl_->logdir; }
+const std::string& FileWriter::get_logdir() const noexcept { return impl_->logdir; }
 
-TRAINHOOK_DECL EventErrors FileWriter::on_error() const noexcept { return impl_->on_error; }
+EventErrors FileWriter::on_error() const noexcept { return impl_->on_error; }
 
-TRAINHOOK_DECL void FileWriter::add_scalar(std::string_view tag, double value, std::int64_t step) {
+void FileWriter::add_scalar(std::string_view tag, double value, std::int64_t step) {
   impl_->add([&](double now) {
     impl_->summary.clear();
     detail::append_summary(impl_->summary, {.tag = tag, .simple_value = static_cast<float>(value)});
@@ -157,7 +157,7 @@ TRAINHOOK_DECL void FileWriter::add_scalar(std::string_view tag, double value, s
   });
 }
 
-TRAINHOOK_DECL void FileWriter::add_histogram(std::string_view tag, Tensor values, std::int64_t step) {
+void FileWriter::add_histogram(std::string_view tag, Tensor values, std::int64_t step) {
   if (tag.empty()) throw InvalidArgumentError("a summary needs a tag: TensorBoard drops a value without one");
   detail::check_histogram_values(tag, values);
   detail::PendingHistogram pending{impl_->clock.wall_seconds(), step, std::string(tag), std::move(values)};
@@ -169,11 +169,11 @@ TRAINHOOK_DECL void FileWriter::add_histogram(std::string_view tag, Tensor value
   impl_->added_one(lock);
 }
 
-TRAINHOOK_DECL void FileWriter::add_summary(std::string_view summary, std::int64_t step) {
+void FileWriter::add_summary(std::string_view summary, std::int64_t step) {
   impl_->add([&](double now) { return detail::EventMessage{.wall_time = now, .step = step, .summary = summary}; });
 }
 
-TRAINHOOK_DECL void FileWriter::add_session_log(const SessionLog& session_log, std::int64_t step) {
+void FileWriter::add_session_log(const SessionLog& session_log, std::int64_t step) {
   const SessionLog written{.status = session_log.status,
                            .checkpoint_path = detail::utf8_text(session_log.checkpoint_path, "a checkpoint's path"),
                            .msg = detail::utf8_text(session_log.msg, "the message of a session log")};
@@ -184,25 +184,24 @@ TRAINHOOK_DECL void FileWriter::add_session_log(const SessionLog& session_log, s
   });
 }
 
-TRAINHOOK_DECL void FileWriter::restart_at(std::int64_t step) {
+void FileWriter::restart_at(std::int64_t step) {
   impl_->expect_here();
   const std::scoped_lock lock(impl_->mutex);
   impl_->start = (std::min)(step, impl_->start.value_or(step));
 }
 
-TRAINHOOK_DECL void FileWriter::add_graph(std::string_view graph_def, std::int64_t global_step) {
+void FileWriter::add_graph(std::string_view graph_def, std::int64_t global_step) {
   impl_->add(
       [&](double now) { return detail::EventMessage{.wall_time = now, .step = global_step, .graph_def = graph_def}; });
 }
 
-TRAINHOOK_DECL void FileWriter::add_meta_graph(std::string_view meta_graph_def, std::int64_t global_step) {
+void FileWriter::add_meta_graph(std::string_view meta_graph_def, std::int64_t global_step) {
   impl_->add([&](double now) {
     return detail::EventMessage{.wall_time = now, .step = global_step, .meta_graph_def = meta_graph_def};
   });
 }
 
-TRAINHOOK_DECL void FileWriter::add_run_metadata(std::string_view run_metadata, std::string_view tag,
-                                                 std::int64_t global_step) {
+void FileWriter::add_run_metadata(std::string_view run_metadata, std::string_view tag, std::int64_t global_step) {
   detail::expect_utf8(tag, "the tag of run metadata");
   impl_->add([&](double now) {
     if (!impl_->run_metadata_tags.insert(std::string(tag)).second) {
@@ -214,20 +213,20 @@ TRAINHOOK_DECL void FileWriter::add_run_metadata(std::string_view run_metadata, 
   });
 }
 
-TRAINHOOK_DECL bool FileWriter::has_run_metadata(std::string_view tag) {
+bool FileWriter::has_run_metadata(std::string_view tag) {
   impl_->expect_here();
   const std::scoped_lock lock(impl_->mutex);
   return impl_->run_metadata_tags.contains(std::string(tag));
 }
 
-TRAINHOOK_DECL void FileWriter::flush() {
+void FileWriter::flush() {
   impl_->expect_here();
   std::unique_lock lock(impl_->mutex);
   impl_->wait_until_written(lock);
   impl_->throw_failure();
 }
 
-TRAINHOOK_DECL void FileWriter::sync() {
+void FileWriter::sync() {
   impl_->expect_here();
   std::unique_lock lock(impl_->mutex);
   if (!impl_->closed && (impl_->is_in_place || impl_->thread.joinable())) {
@@ -238,15 +237,15 @@ TRAINHOOK_DECL void FileWriter::sync() {
   impl_->throw_failure();
 }
 
-TRAINHOOK_DECL void FileWriter::close() { impl_->close(); }
+void FileWriter::close() { impl_->close(); }
 
-TRAINHOOK_DECL std::uint64_t FileWriter::lost_events() {
+std::uint64_t FileWriter::lost_events() {
   impl_->expect_here();
   const std::scoped_lock lock(impl_->mutex);
   return impl_->lost;
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::close() {
+void FileWriter::Impl::close() {
   expect_here();
   std::unique_lock lock(mutex);
   if (closed) return;
@@ -269,7 +268,7 @@ TRAINHOOK_DECL void FileWriter::Impl::close() {
     log_warning("FileWriter of {}: {} of {} events were lost, because they could not be written", logdir, lost, added);
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::wait_for_room(std::unique_lock<std::mutex>& lock) {
+void FileWriter::Impl::wait_for_room(std::unique_lock<std::mutex>& lock) {
   if (!is_in_place && !closed && !thread.joinable()) start_thread(lock);
   const auto has_room = [this] {
     return pending.size() < max_queue && (pending.byte_size() < kMostBytes || pending.empty());
@@ -282,7 +281,7 @@ TRAINHOOK_DECL void FileWriter::Impl::wait_for_room(std::unique_lock<std::mutex>
   throw_failure();
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::start_thread(std::unique_lock<std::mutex>& lock) {
+void FileWriter::Impl::start_thread(std::unique_lock<std::mutex>& lock) {
   try {
     thread = detail::Thread("the event writer", [this] { write_until_closed(); });
   } catch (const ResourceExhaustedError& error) {
@@ -293,7 +292,7 @@ TRAINHOOK_DECL void FileWriter::Impl::start_thread(std::unique_lock<std::mutex>&
   }
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::add_start(double now) {
+void FileWriter::Impl::add_start(double now) {
   if (!start) return;
   pending.add_encoded([&](std::string& bytes) {
     detail::append_event(bytes,
@@ -303,7 +302,7 @@ TRAINHOOK_DECL void FileWriter::Impl::add_start(double now) {
   start.reset();
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::added_one(std::unique_lock<std::mutex>& lock) {
+void FileWriter::Impl::added_one(std::unique_lock<std::mutex>& lock) {
   ++added;
   const bool is_first = added == pending.size();  // nothing was written yet
   const bool worth_waking = is_first || 2 * pending.size() >= max_queue || pending.byte_size() >= kManyBytes;
@@ -319,18 +318,18 @@ TRAINHOOK_DECL void FileWriter::Impl::added_one(std::unique_lock<std::mutex>& lo
   work.notify_one();
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::wait_until_written(std::unique_lock<std::mutex>& lock) {
+void FileWriter::Impl::wait_until_written(std::unique_lock<std::mutex>& lock) {
   if (written >= added) return;
   const std::uint64_t target = added;
   wake_writer(lock);
   done.wait(lock, [&] { return written >= target; });
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::throw_failure() {
+void FileWriter::Impl::throw_failure() {
   if (failure != nullptr) std::rethrow_exception(std::exchange(failure, nullptr));
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::write_until_closed() noexcept {
+void FileWriter::Impl::write_until_closed() noexcept {
   std::unique_lock lock(mutex);
   for (bool last = false; !last;) {
     // By the system's time, whatever clock was given: when bytes reach the file changes no result.
@@ -341,7 +340,7 @@ TRAINHOOK_DECL void FileWriter::Impl::write_until_closed() noexcept {
   }
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::write_pending(std::unique_lock<std::mutex>& lock) noexcept {
+void FileWriter::Impl::write_pending(std::unique_lock<std::mutex>& lock) noexcept {
   done.wait(lock, [this] { return !is_writing; });  // without a thread, several may come
   if (pending.empty() && syncs_done == syncs_asked) return;
   is_writing = true;
@@ -363,7 +362,7 @@ TRAINHOOK_DECL void FileWriter::Impl::write_pending(std::unique_lock<std::mutex>
   done.notify_all();
 }
 
-TRAINHOOK_DECL FileWriter::Impl::Written FileWriter::Impl::write(bool synced) noexcept {
+FileWriter::Impl::Written FileWriter::Impl::write(bool synced) noexcept {
   Written outcome{.lost = batch.size()};
   try {
     try {
@@ -385,7 +384,7 @@ TRAINHOOK_DECL FileWriter::Impl::Written FileWriter::Impl::write(bool synced) no
   return outcome;
 }
 
-TRAINHOOK_DECL void FileWriter::Impl::warn_once(const std::exception_ptr& error) noexcept {
+void FileWriter::Impl::warn_once(const std::exception_ptr& error) noexcept {
   if (error == nullptr || std::exchange(warned, true)) return;
   log_warning(
       "FileWriter of {}: {}. The run continues; this is logged once, and the number of lost events at the end. If that "

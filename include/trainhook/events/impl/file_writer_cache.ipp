@@ -15,11 +15,11 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL FileWriterCache::FileWriterCache(FileWriterOptions options) : options_(std::move(options)) {
+FileWriterCache::FileWriterCache(FileWriterOptions options) : options_(std::move(options)) {
   options_.file_system = &detail::given_or_posix(options_.file_system);
 }
 
-TRAINHOOK_DECL FileWriter& FileWriterCache::at(std::string_view directory) {
+FileWriter& FileWriterCache::at(std::string_view directory) {
   while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);
   expect_here();
   const std::scoped_lock lock(mutex_);
@@ -35,18 +35,18 @@ TRAINHOOK_DECL FileWriter& FileWriterCache::at(std::string_view directory) {
   return *found->second;
 }
 
-TRAINHOOK_DECL void FileWriterCache::restart_at(std::int64_t step) {
+void FileWriterCache::restart_at(std::int64_t step) {
   expect_here();
   const std::scoped_lock lock(mutex_);
   start_ = (std::min)(step, start_.value_or(step));
   for (const auto& [directory, writer] : writers_) writer->restart_at(step);
 }
 
-TRAINHOOK_DECL void FileWriterCache::flush() {
+void FileWriterCache::flush() {
   for_all([](FileWriter& writer) { writer.flush(); });
 }
 
-TRAINHOOK_DECL void FileWriterCache::close() {
+void FileWriterCache::close() {
   expect_here();
   {
     const std::scoped_lock lock(mutex_);
@@ -55,7 +55,7 @@ TRAINHOOK_DECL void FileWriterCache::close() {
   for_all([](FileWriter& writer) { writer.close(); });
 }
 
-TRAINHOOK_DECL void FileWriterCache::for_all(FunctionRef<void(FileWriter&)> action) {
+void FileWriterCache::for_all(FunctionRef<void(FileWriter&)> action) {
   expect_here();
   const std::scoped_lock lock(mutex_);
   std::exception_ptr first;

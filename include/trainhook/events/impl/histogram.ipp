@@ -17,8 +17,8 @@
 namespace trainhook::detail {
 
 /// Keeps buckets that count something; a run of empty ones becomes one entry with the run's last limit.
-TRAINHOOK_DECL void collapse_buckets(std::span<const double> limits, std::span<const std::uint64_t> counts,
-                                     Histogram& histogram) {
+inline void collapse_buckets(std::span<const double> limits, std::span<const std::uint64_t> counts,
+                             Histogram& histogram) {
   for (std::size_t i = 0; i < counts.size();) {
     std::size_t last = i;
     if (counts[i] == 0) {
@@ -30,7 +30,7 @@ TRAINHOOK_DECL void collapse_buckets(std::span<const double> limits, std::span<c
   }
 }
 
-TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const HistogramSource& values) {
+void check_histogram_values(std::string_view tag, const HistogramSource& values) {
   constexpr std::uint64_t kExponent = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
   std::uint64_t found = 0;  // without branches: the compiler vectorizes it, and -ffast-math cannot remove it
   for_each_chunk(values, [&](std::span<const double> chunk) {
@@ -43,11 +43,11 @@ TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Histogram
   }
 }
 
-TRAINHOOK_DECL void check_histogram_values(std::string_view tag, const Tensor& tensor) {
+void check_histogram_values(std::string_view tag, const Tensor& tensor) {
   check_histogram_values(tag, histogram_source(tag, tensor));
 }
 
-TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const HistogramSource& values) {
+Histogram histogram_of(std::string_view tag, const HistogramSource& values) {
   check_histogram_values(tag, values);
   Histogram histogram;
   std::array<std::uint64_t, BucketTable::kLimits> counts{};
@@ -66,13 +66,13 @@ TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const HistogramSourc
   return histogram;
 }
 
-TRAINHOOK_DECL std::span<const double> histogram_bucket_limits() { return bucket_table().limits(); }
+std::span<const double> histogram_bucket_limits() { return bucket_table().limits(); }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Histogram histogram_of(std::string_view tag, const Tensor& tensor) {
+Histogram histogram_of(std::string_view tag, const Tensor& tensor) {
   return detail::histogram_of(tag, detail::histogram_source(tag, tensor));
 }
 

@@ -11,7 +11,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL BucketTable::BucketTable() {
+BucketTable::BucketTable() {
   std::size_t count = 0;
   for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive_[count++] = limit;
   positive_[count] = (std::numeric_limits<double>::max)();
@@ -27,7 +27,7 @@ TRAINHOOK_DECL BucketTable::BucketTable() {
   }
 }
 
-TRAINHOOK_DECL std::size_t BucketTable::bucket_of(double value) const noexcept {
+std::size_t BucketTable::bucket_of(double value) const noexcept {
   const double magnitude = std::fabs(value);
   const std::uint64_t slice =
       std::clamp(std::bit_cast<std::uint64_t>(magnitude) >> kSliceShift, kFirstSlice, kFirstSlice + kSlices - 1);
@@ -37,7 +37,7 @@ TRAINHOOK_DECL std::size_t BucketTable::bucket_of(double value) const noexcept {
   return (std::min)(kPositive + 1 + below + (limit <= magnitude ? 1 : 0), kLimits - 1);
 }
 
-TRAINHOOK_DECL const BucketTable& bucket_table() {
+const BucketTable& bucket_table() {
   static const BucketTable table;
   return table;
 }

@@ -11,12 +11,12 @@
 namespace trainhook::detail {
 
 /// @throws InvalidArgumentError, naming `tag`, if the elements are not real numbers.
-TRAINHOOK_DECL void expect_countable(std::string_view tag, const Tensor& tensor) {
+inline void expect_countable(std::string_view tag, const Tensor& tensor) {
   if (!is_real(tensor.dtype()))
     throw InvalidArgumentError("histogram {} cannot count {} elements; give it real numbers", tag, tensor.dtype());
 }
 
-TRAINHOOK_DECL HistogramSource histogram_source(std::string_view tag, const Tensor& tensor) {
+HistogramSource histogram_source(std::string_view tag, const Tensor& tensor) {
   expect_countable(tag, tensor);
   return {&tensor, static_cast<std::size_t>(tensor.num_elements()),
           [](const void* from, std::size_t first, std::span<double> to) {
@@ -24,7 +24,7 @@ TRAINHOOK_DECL HistogramSource histogram_source(std::string_view tag, const Tens
           }};
 }
 
-TRAINHOOK_DECL float first_as_float(std::string_view tag, const Tensor& tensor) {
+float first_as_float(std::string_view tag, const Tensor& tensor) {
   expect_countable(tag, tensor);
   return visit_real(tensor, [](auto values) { return real_as<float>(values[0]); });
 }

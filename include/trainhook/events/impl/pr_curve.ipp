@@ -29,8 +29,8 @@ inline constexpr auto kFields<PrCurvePluginDataMessage> =
     std::tuple(field(1, "version", &PrCurvePluginDataMessage::version),
                field(2, "num_thresholds", &PrCurvePluginDataMessage::num_thresholds));
 
-TRAINHOOK_DECL void check_pr_curve(std::string_view tag, std::size_t labels, std::span<const float> predictions,
-                                   const PrCurveOptions& options) {
+inline void check_pr_curve(std::string_view tag, std::size_t labels, std::span<const float> predictions,
+                           const PrCurveOptions& options) {
   if (options.num_thresholds < 2) {
     throw InvalidArgumentError("the precision-recall curve {} has {} thresholds; it needs at least 2", tag,
                                options.num_thresholds);
@@ -48,8 +48,8 @@ TRAINHOOK_DECL void check_pr_curve(std::string_view tag, std::size_t labels, std
   }
 }
 
-TRAINHOOK_DECL std::string pr_curve_summary(std::string_view tag, std::span<const std::uint8_t> labels,
-                                            std::span<const float> predictions, const PrCurveOptions& options) {
+std::string pr_curve_summary(std::string_view tag, std::span<const std::uint8_t> labels,
+                             std::span<const float> predictions, const PrCurveOptions& options) {
   check_pr_curve(tag, labels.size(), predictions, options);
   const auto thresholds = static_cast<std::size_t>(options.num_thresholds);
   std::vector<double> tp(thresholds);  // in the bucket of each threshold, then from it upwards

@@ -10,7 +10,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL EvalHistory read_eval_metrics(FileSystem& file_system, const std::string& eval_dir) {
+EvalHistory read_eval_metrics(FileSystem& file_system, const std::string& eval_dir) {
   EvalHistory history;
   for (const std::string& path : list_event_files(file_system, eval_dir)) {
     const EventFileContents contents = read_events(file_system, path);

@@ -18,11 +18,11 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string scalar_summary(std::string_view tag, float value) {
+std::string scalar_summary(std::string_view tag, float value) {
   return detail::summary_of({.tag = tag, .simple_value = value});
 }
 
-TRAINHOOK_DECL std::string histogram_summary(std::string_view tag, const Histogram& histogram) {
+std::string histogram_summary(std::string_view tag, const Histogram& histogram) {
   if (histogram.bucket.size() != histogram.bucket_limit.size()) {
     throw InvalidArgumentError("histogram {} has {} buckets but {} limits", tag, histogram.bucket.size(),
                                histogram.bucket_limit.size());
@@ -30,7 +30,7 @@ TRAINHOOK_DECL std::string histogram_summary(std::string_view tag, const Histogr
   return detail::summary_of({.tag = tag, .histo = histogram});
 }
 
-TRAINHOOK_DECL std::string image_summary(std::string_view tag, const EncodedImage& image) {
+std::string image_summary(std::string_view tag, const EncodedImage& image) {
   return detail::summary_of({.tag = tag,
                              .image = detail::SummaryImageMessage{.height = image.height,
                                                                   .width = image.width,
@@ -38,7 +38,7 @@ TRAINHOOK_DECL std::string image_summary(std::string_view tag, const EncodedImag
                                                                   .encoded_image_string = image.bytes}});
 }
 
-TRAINHOOK_DECL std::string audio_summary(std::string_view tag, const EncodedAudio& audio) {
+std::string audio_summary(std::string_view tag, const EncodedAudio& audio) {
   detail::expect_utf8(audio.content_type, "the content_type of audio");
   return detail::summary_of({.tag = tag,
                              .audio = detail::SummaryAudioMessage{.sample_rate = audio.sample_rate,
@@ -48,11 +48,11 @@ TRAINHOOK_DECL std::string audio_summary(std::string_view tag, const EncodedAudi
                                                                   .content_type = audio.content_type}});
 }
 
-TRAINHOOK_DECL std::string text_summary(std::string_view tag, std::string_view markdown) {
+std::string text_summary(std::string_view tag, std::string_view markdown) {
   return detail::texts_summary(tag, Tensor(markdown));
 }
 
-TRAINHOOK_DECL std::string detail::texts_summary(std::string_view tag, const Tensor& texts) {
+std::string detail::texts_summary(std::string_view tag, const Tensor& texts) {
   std::vector<std::string> valid;
   for (const std::string& text : texts.data<std::string>())
     valid.push_back(utf8_text(text, fmt::format("the text of the summary '{}'", tag)));
@@ -64,7 +64,7 @@ TRAINHOOK_DECL std::string detail::texts_summary(std::string_view tag, const Ten
                      .metadata = SummaryMetadataMessage{.plugin_data = {.plugin_name = "text"}}});
 }
 
-TRAINHOOK_DECL std::string merge_summaries(std::span<const std::string> summaries) {
+std::string merge_summaries(std::span<const std::string> summaries) {
   std::size_t size = 0;
   for (const std::string& summary : summaries) size += summary.size();
   std::string merged;

@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void append_summary(std::string& bytes, SummaryValueMessage value) {
+void append_summary(std::string& bytes, SummaryValueMessage value) {
   if (value.tag.empty()) throw InvalidArgumentError("a summary needs a tag: TensorBoard drops a value without one");
   std::string tag;
   if (!is_utf8(value.tag)) value.tag = tag = utf8_text(value.tag, "the tag of a summary");
@@ -21,7 +21,7 @@ TRAINHOOK_DECL void append_summary(std::string& bytes, SummaryValueMessage value
   append_message(bytes, summary);
 }
 
-TRAINHOOK_DECL std::string summary_of(SummaryValueMessage value) {
+std::string summary_of(SummaryValueMessage value) {
   std::string bytes;
   append_summary(bytes, std::move(value));
   return bytes;

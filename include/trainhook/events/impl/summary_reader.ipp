@@ -26,7 +26,7 @@ struct SummaryTensor {
   std::vector<std::string_view> strings{};
 };
 
-TRAINHOOK_DECL SummaryTensor summary_tensor(const TensorMessage& message) {
+inline SummaryTensor summary_tensor(const TensorMessage& message) {
   SummaryTensor tensor{.dtype = message.dtype, .dims = dims_of(message.tensor_shape), .strings = message.string_val};
   tensor.numbers = message.double_val;
   tensor.numbers.insert(tensor.numbers.end(), message.float_val.begin(), message.float_val.end());
@@ -42,7 +42,7 @@ TRAINHOOK_DECL SummaryTensor summary_tensor(const TensorMessage& message) {
 }
 
 /// Rows of left limit, right limit and count.
-TRAINHOOK_DECL Histogram histogram_of_rows(std::span<const double> rows) {
+inline Histogram histogram_of_rows(std::span<const double> rows) {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   Histogram histogram{.sum = kUnknown, .sum_squares = kUnknown};
   for (std::size_t i = 0; i < rows.size(); i += 3) {
@@ -58,7 +58,7 @@ TRAINHOOK_DECL Histogram histogram_of_rows(std::span<const double> rows) {
 }
 
 /// Width, height, then images; none if the first two are not numbers.
-TRAINHOOK_DECL std::vector<SummaryImage> images_of_strings(std::span<const std::string_view> strings) {
+inline std::vector<SummaryImage> images_of_strings(std::span<const std::string_view> strings) {
   std::vector<SummaryImage> images;
   if (strings.size() < 2) return images;
   std::int32_t size[2] = {};
@@ -72,7 +72,7 @@ TRAINHOOK_DECL std::vector<SummaryImage> images_of_strings(std::span<const std::
   return images;
 }
 
-TRAINHOOK_DECL void set_tensor_value(const SummaryTensor& tensor, SummaryValue& value) {
+inline void set_tensor_value(const SummaryTensor& tensor, SummaryValue& value) {
   if (value.plugin == "images") {
     value.images = images_of_strings(tensor.strings);
   } else if (!tensor.strings.empty() && value.plugin != "audio") {
@@ -87,7 +87,7 @@ TRAINHOOK_DECL void set_tensor_value(const SummaryTensor& tensor, SummaryValue& 
   }
 }
 
-TRAINHOOK_DECL SummaryValue summary_value(const SummaryValueMessage& message) {
+inline SummaryValue summary_value(const SummaryValueMessage& message) {
   SummaryValue value{.tag = std::string(message.tag.empty() ? message.node_name : message.tag),
                      .scalar = message.simple_value,
                      .histogram = message.histo};
@@ -106,7 +106,7 @@ TRAINHOOK_DECL SummaryValue summary_value(const SummaryValueMessage& message) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::vector<SummaryValue> parse_summary(std::string_view bytes, std::string_view what) {
+std::vector<SummaryValue> parse_summary(std::string_view bytes, std::string_view what) {
   std::vector<SummaryValue> values;
   for (const detail::SummaryValueMessage& value : detail::parse_message<detail::SummaryMessage>(bytes, what).value)
     values.push_back(detail::summary_value(value));

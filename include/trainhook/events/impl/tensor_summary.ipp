@@ -25,14 +25,14 @@ namespace trainhook::detail {
 
 inline constexpr std::size_t kTensorHistogramBuckets = 30;
 
-TRAINHOOK_DECL std::string tensor_summary(std::string_view tag, std::string_view plugin, TensorMessage tensor) {
+inline std::string tensor_summary(std::string_view tag, std::string_view plugin, TensorMessage tensor) {
   return summary_of({.tag = tag,
                      .tensor = std::move(tensor),
                      .metadata = SummaryMetadataMessage{.plugin_data = {.plugin_name = plugin}}});
 }
 
 /// Rows of left limit, right limit and count: 30 buckets of equal width from the least value to the greatest.
-TRAINHOOK_DECL std::array<double, 3 * kTensorHistogramBuckets> histogram_rows(const HistogramSource& values) {
+inline std::array<double, 3 * kTensorHistogramBuckets> histogram_rows(const HistogramSource& values) {
   std::array<double, 3 * kTensorHistogramBuckets> rows{};
   if (values.count == 0) return rows;
   double least = (std::numeric_limits<double>::max)();
@@ -62,7 +62,7 @@ TRAINHOOK_DECL std::array<double, 3 * kTensorHistogramBuckets> histogram_rows(co
   return rows;
 }
 
-TRAINHOOK_DECL std::string histogram_tensor_summary(std::string_view tag, const HistogramSource& values) {
+std::string histogram_tensor_summary(std::string_view tag, const HistogramSource& values) {
   check_histogram_values(tag, values);
   std::string content;
   for (const double number : histogram_rows(values)) append_fixed(content, std::bit_cast<std::uint64_t>(number));
@@ -77,14 +77,14 @@ TRAINHOOK_DECL std::string histogram_tensor_summary(std::string_view tag, const 
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string scalar_tensor_summary(std::string_view tag, float value) {
+std::string scalar_tensor_summary(std::string_view tag, float value) {
   std::string content;
   detail::append_fixed(content, std::bit_cast<std::uint32_t>(value));
   return detail::tensor_summary(tag, "scalars",
                                 {.dtype = static_cast<std::uint64_t>(DType::Float), .tensor_content = content});
 }
 
-TRAINHOOK_DECL std::string image_tensor_summary(std::string_view tag, std::span<const EncodedImage> images) {
+std::string image_tensor_summary(std::string_view tag, std::span<const EncodedImage> images) {
   if (images.empty()) throw InvalidArgumentError("image summary {} has no image, so its size is unknown", tag);
   for (const EncodedImage& image : images) {
     if (image.height != images[0].height || image.width != images[0].width) {

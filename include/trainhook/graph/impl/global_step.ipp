@@ -21,7 +21,7 @@
 namespace trainhook::detail {
 
 /// The variable `global_step`, for a graph that came without its collections.
-TRAINHOOK_DECL std::vector<Variable> variable_called_global_step(const Graph& graph) {
+inline std::vector<Variable> variable_called_global_step(const Graph& graph) {
   const Operation handle = graph.find_operation("global_step");
   if (!handle.has_value() || handle.type() != "VariableV2") return {};
   const Operation read = graph.find_operation("global_step/read");
@@ -34,7 +34,7 @@ TRAINHOOK_DECL std::vector<Variable> variable_called_global_step(const Graph& gr
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::optional<Variable> get_global_step(const Graph& graph) {
+std::optional<Variable> get_global_step(const Graph& graph) {
   std::vector<Variable> found = graph.collection<Variable>(graph_keys::kGlobalStep);
   if (found.empty()) found = detail::variable_called_global_step(graph);
   if (found.empty()) return std::nullopt;
@@ -50,7 +50,7 @@ TRAINHOOK_DECL std::optional<Variable> get_global_step(const Graph& graph) {
   return step;
 }
 
-TRAINHOOK_DECL Variable create_global_step(Graph& graph) {
+Variable create_global_step(Graph& graph) {
   if (get_global_step(graph))
     throw InvalidArgumentError("the graph already has a global step; get_or_create_global_step() takes it");
   const Graph::Scope top_level = graph.top_level();
@@ -63,12 +63,12 @@ TRAINHOOK_DECL Variable create_global_step(Graph& graph) {
   return step;
 }
 
-TRAINHOOK_DECL Variable get_or_create_global_step(Graph& graph) {
+Variable get_or_create_global_step(Graph& graph) {
   if (const std::optional<Variable> step = get_global_step(graph)) return *step;
   return create_global_step(graph);
 }
 
-TRAINHOOK_DECL std::optional<Output> get_or_create_global_step_read(Graph& graph) {
+std::optional<Output> get_or_create_global_step_read(Graph& graph) {
   const std::vector<Output> cached = graph.collection<Output>(graph_keys::kGlobalStepRead);
   if (cached.size() > 1) {
     throw FailedPreconditionError("there are multiple items in collection {}; there should be one",
@@ -91,7 +91,7 @@ TRAINHOOK_DECL std::optional<Output> get_or_create_global_step_read(Graph& graph
   return read;
 }
 
-TRAINHOOK_DECL Output increment(const Variable& step, const Operand& amount, std::string_view name) {
+Output increment(const Variable& step, const Operand& amount, std::string_view name) {
   Graph& graph = step.handle.graph();
   const std::optional<Output> read = get_or_create_global_step_read(graph);
   std::vector<Operation> before;

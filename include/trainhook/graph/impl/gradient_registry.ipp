@@ -11,46 +11,42 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Grads no_gradient(const GradientContext& context) { return Grads(context.input_count()); }
+Grads no_gradient(const GradientContext& context) { return Grads(context.input_count()); }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL GradientContext::GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed,
-                                                const OpDef* (*find)(std::string_view type))
+GradientContext::GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed,
+                                 const OpDef* (*find)(std::string_view type))
     : op_(op), grads_(std::move(grads)), needed_(std::move(needed)), find_(find) {}
 
-TRAINHOOK_DECL Output GradientContext::input(std::size_t index) const {
-  return at(op_.node().inputs(), index, "inputs");
-}
+Output GradientContext::input(std::size_t index) const { return at(op_.node().inputs(), index, "inputs"); }
 
-TRAINHOOK_DECL Output GradientContext::grad(std::size_t index) const { return at(grads_, index, "outputs"); }
+Output GradientContext::grad(std::size_t index) const { return at(grads_, index, "outputs"); }
 
-TRAINHOOK_DECL bool GradientContext::needs(std::size_t index) const { return at(needed_, index, "inputs"); }
+bool GradientContext::needs(std::size_t index) const { return at(needed_, index, "inputs"); }
 
-TRAINHOOK_DECL Output GradientContext::add(std::string_view type, std::vector<Output> inputs, Attrs attrs) const {
+Output GradientContext::add(std::string_view type, std::vector<Output> inputs, Attrs attrs) const {
   const OpDef* def = find_(type);
   if (def == nullptr)
     throw NotFoundError("the gradient of {} ({}) adds a {}, which is not defined", op_.name(), op_.type(), type);
   return detail::add_op(*def, {}, std::move(inputs), std::move(attrs));
 }
 
-TRAINHOOK_DECL void GradientRegistry::add(std::string_view op_type, GradientFunction function) {
+void GradientRegistry::add(std::string_view op_type, GradientFunction function) {
   if (!functions_.emplace(op_type, std::move(function)).second) {
     throw AlreadyExistsError("op type {} has a gradient function already; replace() changes it", op_type);
   }
 }
 
-TRAINHOOK_DECL void GradientRegistry::replace(std::string_view op_type, GradientFunction function) {
+void GradientRegistry::replace(std::string_view op_type, GradientFunction function) {
   functions_.insert_or_assign(std::string(op_type), std::move(function));
 }
 
-TRAINHOOK_DECL void GradientRegistry::add_not_differentiable(std::string_view op_type) {
-  add(op_type, detail::no_gradient);
-}
+void GradientRegistry::add_not_differentiable(std::string_view op_type) { add(op_type, detail::no_gradient); }
 
-TRAINHOOK_DECL const GradientFunction& GradientRegistry::find(const Node& node) const {
+const GradientFunction& GradientRegistry::find(const Node& node) const {
   const auto found = functions_.find(node.type());
   if (found == functions_.end()) {
     throw NotFoundError(
@@ -61,11 +57,11 @@ TRAINHOOK_DECL const GradientFunction& GradientRegistry::find(const Node& node) 
   return found->second;
 }
 
-TRAINHOOK_DECL bool GradientRegistry::contains(std::string_view op_type) const noexcept {
+bool GradientRegistry::contains(std::string_view op_type) const noexcept {
   return functions_.find(op_type) != functions_.end();
 }
 
-TRAINHOOK_DECL std::vector<std::string> GradientRegistry::op_types() const {
+std::vector<std::string> GradientRegistry::op_types() const {
   std::vector<std::string> types;
   for (const auto& [type, function] : functions_) types.push_back(type);
   return types;

@@ -26,7 +26,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL GradientRegistry default_gradients() {
+GradientRegistry default_gradients() {
   GradientRegistry registry;
   for (const detail::OpFamily family : detail::op_families()) {
     for (const OpDef* def : family) {
@@ -147,8 +147,8 @@ class GradientBuilder {
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
-                                             const GradientOptions& options) {
+std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
+                              const GradientOptions& options) {
   if (ys.empty()) throw InvalidArgumentError("gradients() needs at least one y");
   if (options.grad_ys.size() > ys.size()) {
     throw InvalidArgumentError("gradients(): {} grad_ys for {} ys", options.grad_ys.size(), ys.size());
@@ -156,7 +156,7 @@ TRAINHOOK_DECL std::vector<Output> gradients(const std::vector<Output>& ys, cons
   return detail::GradientBuilder(ys, xs, options).build(ys);
 }
 
-TRAINHOOK_DECL std::vector<Output> gradients(Output y, const std::vector<Output>& xs, const GradientOptions& options) {
+std::vector<Output> gradients(Output y, const std::vector<Output>& xs, const GradientOptions& options) {
   return gradients(std::vector<Output>{y}, xs, options);
 }
 

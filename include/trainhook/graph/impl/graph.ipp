@@ -22,9 +22,9 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL Graph::~Graph() { expect_unused("graph"); }
+Graph::~Graph() { expect_unused("graph"); }
 
-TRAINHOOK_DECL void Graph::expect_unused(std::string_view what) const noexcept {
+void Graph::expect_unused(std::string_view what) const noexcept {
   if (uses_ == 0) return;
   log_error(
       "a {0} is destroyed before its session, which still uses it: declare the {0} before the session, or close the "
@@ -33,7 +33,7 @@ TRAINHOOK_DECL void Graph::expect_unused(std::string_view what) const noexcept {
   std::abort();
 }
 
-TRAINHOOK_DECL Operation Graph::add(NodeSpec spec) {
+Operation Graph::add(NodeSpec spec) {
   check_not_finalized();
   std::string base = spec.name.empty() ? spec.type : spec.name;
   const bool is_whole = base.ends_with('/');
@@ -58,13 +58,13 @@ TRAINHOOK_DECL Operation Graph::add(NodeSpec spec) {
   return Operation(&node);
 }
 
-TRAINHOOK_DECL Operation Graph::add(const OpDef& def, NodeSpec spec) {
+Operation Graph::add(const OpDef& def, NodeSpec spec) {
   spec.type = def.type;
   detail::complete(spec, def);
   return add(std::move(spec));
 }
 
-TRAINHOOK_DECL std::string Graph::unique_name(std::string_view name) {
+std::string Graph::unique_name(std::string_view name) {
   std::string full = scope_ + std::string(name);
   const auto taken = [this](const std::string& candidate) { return used_names_.contains(lower(candidate)); };
   if (taken(full)) {
@@ -77,12 +77,12 @@ TRAINHOOK_DECL std::string Graph::unique_name(std::string_view name) {
   return full;
 }
 
-TRAINHOOK_DECL Operation Graph::find_operation(std::string_view name) const noexcept {
+Operation Graph::find_operation(std::string_view name) const noexcept {
   const auto found = by_name_.find(std::string(name));
   return found == by_name_.end() ? Operation() : Operation(found->second);
 }
 
-TRAINHOOK_DECL Operation Graph::operation(std::string_view name) const {
+Operation Graph::operation(std::string_view name) const {
   const Operation found = find_operation(name);
   if (!found.has_value()) {
     std::vector<std::string_view> names;
@@ -92,7 +92,7 @@ TRAINHOOK_DECL Operation Graph::operation(std::string_view name) const {
   return found;
 }
 
-TRAINHOOK_DECL Output Graph::output(std::string_view name) const {
+Output Graph::output(std::string_view name) const {
   const std::size_t colon = name.rfind(':');
   const Operation found = operation(name.substr(0, colon));
   if (colon == std::string_view::npos) {
@@ -109,60 +109,60 @@ TRAINHOOK_DECL Output Graph::output(std::string_view name) const {
   return found.output(index);
 }
 
-TRAINHOOK_DECL Graph::Scope::Scope(Scope&& other) noexcept
+Graph::Scope::Scope(Scope&& other) noexcept
     : graph_(std::exchange(other.graph_, nullptr)),
       name_(std::move(other.name_)),
       controls_(std::move(other.controls_)) {}
 
-TRAINHOOK_DECL Graph::Scope::~Scope() {
+Graph::Scope::~Scope() {
   if (graph_ == nullptr) return;
   graph_->scope_ = std::move(name_);
   graph_->controls_ = std::move(controls_);
 }
 
-TRAINHOOK_DECL Graph::Scope Graph::name_scope(std::string_view name) {
+Graph::Scope Graph::name_scope(std::string_view name) {
   Scope outer(*this);
   scope_ = name.ends_with('/') ? std::string(name) : unique_name(name) + "/";
   return outer;
 }
 
-TRAINHOOK_DECL Graph::Scope Graph::control_dependencies(std::vector<Operation> operations) {
+Graph::Scope Graph::control_dependencies(std::vector<Operation> operations) {
   Scope outer(*this);
   controls_.insert(controls_.end(), operations.begin(), operations.end());
   return outer;
 }
 
-TRAINHOOK_DECL Graph::Scope Graph::top_level() {
+Graph::Scope Graph::top_level() {
   Scope outer(*this);
   scope_.clear();
   controls_.clear();
   return outer;
 }
 
-TRAINHOOK_DECL void Graph::check_belongs(const Output& output, std::string_view role, std::string_view of) const {
+void Graph::check_belongs(const Output& output, std::string_view role, std::string_view of) const {
   if (!output.has_value()) throw InvalidArgumentError("{} {} is empty: it names no node", role, of);
   if (&output.graph() != this)
     throw InvalidArgumentError("{} {} is '{}', which belongs to another graph", role, of, output.name());
 }
 
-TRAINHOOK_DECL void Graph::check_not_finalized() const {
+void Graph::check_not_finalized() const {
   if (finalized_)
     throw FailedPreconditionError("Graph is finalized and cannot be modified; add nodes before the session is made");
 }
 
-TRAINHOOK_DECL std::string Graph::whole_name(const std::string& name) {
+std::string Graph::whole_name(const std::string& name) {
   if (by_name_.contains(name)) throw InvalidArgumentError("the graph already has a node '{}'", name);
   used_names_.emplace(lower(name), 0);
   return name;
 }
 
-TRAINHOOK_DECL std::string Graph::lower(std::string_view text) {
+std::string Graph::lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return result;
 }
 
-TRAINHOOK_DECL bool Graph::is_valid_name(std::string_view name) noexcept {
+bool Graph::is_valid_name(std::string_view name) noexcept {
   const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.'; };
   if (name.empty() || !is_letter(name[0])) return false;
   for (char c : name) {
@@ -171,7 +171,7 @@ TRAINHOOK_DECL bool Graph::is_valid_name(std::string_view name) noexcept {
   return name.back() != '/';
 }
 
-TRAINHOOK_DECL void Graph::remove_repeats(std::vector<Operation>& operations) {
+void Graph::remove_repeats(std::vector<Operation>& operations) {
   constexpr std::size_t kFew = 64;  // are compared one by one
   std::vector<Operation> kept;
   std::vector<bool> seen;  // by node id
@@ -189,7 +189,7 @@ TRAINHOOK_DECL void Graph::remove_repeats(std::vector<Operation>& operations) {
   operations = std::move(kept);
 }
 
-TRAINHOOK_DECL Output Output::named(std::string_view name) const {
+Output Output::named(std::string_view name) const {
   return graph()
       .add({.type = "Identity",
             .name = std::string(name),

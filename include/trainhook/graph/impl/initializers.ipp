@@ -18,21 +18,21 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL Initializer zeros_initializer() {
+Initializer zeros_initializer() {
   return [](Graph& graph, const Shape& shape, DType dtype) { return zeros(graph, shape, dtype); };
 }
 
-TRAINHOOK_DECL Initializer ones_initializer() {
+Initializer ones_initializer() {
   return [](Graph& graph, const Shape& shape, DType dtype) { return ones(graph, shape, dtype); };
 }
 
-TRAINHOOK_DECL Initializer constant_initializer(double value) {
+Initializer constant_initializer(double value) {
   return [value](Graph& graph, const Shape& shape, DType dtype) {
     return constant(graph, detail::filled_tensor(dtype, shape, value));
   };
 }
 
-TRAINHOOK_DECL Initializer constant_initializer(Tensor value) {
+Initializer constant_initializer(Tensor value) {
   return [value = std::move(value)](Graph& graph, const Shape& shape, DType dtype) {
     if (value.shape() != shape || value.dtype() != dtype) {
       throw InvalidArgumentError("an initial value {} does not fit a variable {}{}", value, dtype, shape);
@@ -41,19 +41,19 @@ TRAINHOOK_DECL Initializer constant_initializer(Tensor value) {
   };
 }
 
-TRAINHOOK_DECL Initializer random_uniform_initializer(double minval, double maxval, std::optional<std::int64_t> seed) {
+Initializer random_uniform_initializer(double minval, double maxval, std::optional<std::int64_t> seed) {
   return [=](Graph& graph, const Shape& shape, DType dtype) {
     return random_uniform(graph, shape, {.minval = minval, .maxval = maxval, .dtype = dtype, .seed = seed});
   };
 }
 
-TRAINHOOK_DECL Initializer random_normal_initializer(double mean, double stddev, std::optional<std::int64_t> seed) {
+Initializer random_normal_initializer(double mean, double stddev, std::optional<std::int64_t> seed) {
   return [=](Graph& graph, const Shape& shape, DType dtype) {
     return random_normal(graph, shape, {.mean = mean, .stddev = stddev, .dtype = dtype, .seed = seed});
   };
 }
 
-TRAINHOOK_DECL Initializer truncated_normal_initializer(double mean, double stddev, std::optional<std::int64_t> seed) {
+Initializer truncated_normal_initializer(double mean, double stddev, std::optional<std::int64_t> seed) {
   return [=](Graph& graph, const Shape& shape, DType dtype) {
     return truncated_normal(graph, shape, {.mean = mean, .stddev = stddev, .dtype = dtype, .seed = seed});
   };
@@ -65,7 +65,7 @@ namespace trainhook::detail {
 
 /// How many values a unit takes in and gives out, as Glorot and Bengio count them: the last two dimensions, each times
 /// the others.
-TRAINHOOK_DECL double fan_sum(const Shape& shape) {
+inline double fan_sum(const Shape& shape) {
   const std::size_t rank = shape.rank();
   if (rank == 0) return 2;
   if (rank == 1) return 2 * static_cast<double>(shape[0]);
@@ -78,14 +78,14 @@ TRAINHOOK_DECL double fan_sum(const Shape& shape) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL Initializer glorot_uniform_initializer(std::optional<std::int64_t> seed) {
+Initializer glorot_uniform_initializer(std::optional<std::int64_t> seed) {
   return [=](Graph& graph, const Shape& shape, DType dtype) {
     const double limit = std::sqrt(6 / (std::max)(2.0, detail::fan_sum(shape)));
     return random_uniform(graph, shape, {.minval = -limit, .maxval = limit, .dtype = dtype, .seed = seed});
   };
 }
 
-TRAINHOOK_DECL Initializer glorot_normal_initializer(std::optional<std::int64_t> seed) {
+Initializer glorot_normal_initializer(std::optional<std::int64_t> seed) {
   return [=](Graph& graph, const Shape& shape, DType dtype) {
     constexpr double kTruncatedStddev = .87962566103423978;  // of a unit normal cut off at two standard deviations
     const double stddev = std::sqrt(2 / (std::max)(2.0, detail::fan_sum(shape))) / kTruncatedStddev;
@@ -93,8 +93,7 @@ TRAINHOOK_DECL Initializer glorot_normal_initializer(std::optional<std::int64_t>
   };
 }
 
-TRAINHOOK_DECL Variable get_variable(Graph& graph, std::string_view name, const Shape& shape,
-                                     const GetVariableOptions& options) {
+Variable get_variable(Graph& graph, std::string_view name, const Shape& shape, const GetVariableOptions& options) {
   const std::string full = graph.current_scope() + std::string(name);
   if (graph.find_operation(full).has_value()) {
     throw InvalidArgumentError("variable {} exists already; pass the Variable on, or name another", full);

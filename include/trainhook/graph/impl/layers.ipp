@@ -44,8 +44,8 @@ struct NormalizationVariables {
   Variable moving_variance{};
 };
 
-TRAINHOOK_DECL NormalizationVariables normalization_variables(const Output& x, std::int64_t channels,
-                                                              const BatchNormalizationOptions& options) {
+inline NormalizationVariables normalization_variables(const Output& x, std::int64_t channels,
+                                                      const BatchNormalizationOptions& options) {
   const auto variable = [&](std::string_view name, const Initializer& given, const Initializer& usual, bool trainable) {
     return get_variable(x.graph(), name, {channels},
                         {.dtype = x.dtype(), .initializer = given ? given : usual, .trainable = trainable});
@@ -59,15 +59,15 @@ TRAINHOOK_DECL NormalizationVariables normalization_variables(const Output& x, s
 }
 
 /// Moves a moving mean towards `value`, when the collection UPDATE_OPS runs.
-TRAINHOOK_DECL void add_update(const Variable& moving, const Output& value, double momentum) {
+inline void add_update(const Variable& moving, const Output& value, double momentum) {
   const Output step = multiply(subtract(moving.read, value), 1 - momentum);
   const Output update = assign_sub(moving, step, "AssignMovingAvg");
   value.graph().add_to_collection(graph_keys::kUpdateOps, update.operation());
 }
 
 /// Images, by one op.
-TRAINHOOK_DECL Output fused_normalization(const Output& x, std::int64_t channels, const NormalizationVariables& with,
-                                          const BatchNormalizationOptions& options) {
+inline Output fused_normalization(const Output& x, std::int64_t channels, const NormalizationVariables& with,
+                                  const BatchNormalizationOptions& options) {
   Graph& graph = x.graph();
   const Output gamma = with.gamma.has_value() ? with.gamma : ones(graph, {channels}, x.dtype());
   const Output beta = with.beta.has_value() ? with.beta : zeros(graph, {channels}, x.dtype());
@@ -82,8 +82,8 @@ TRAINHOOK_DECL Output fused_normalization(const Output& x, std::int64_t channels
   return norm.y;
 }
 
-TRAINHOOK_DECL Output plain_normalization(const Output& x, const NormalizationVariables& with,
-                                          const BatchNormalizationOptions& options) {
+inline Output plain_normalization(const Output& x, const NormalizationVariables& with,
+                                  const BatchNormalizationOptions& options) {
   Output mean = with.moving_mean;
   Output variance = with.moving_variance;
   if (options.training) {
@@ -104,7 +104,7 @@ TRAINHOOK_DECL Output plain_normalization(const Output& x, const NormalizationVa
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output dense(Output x, std::int64_t units, std::string_view name, const DenseOptions& options) {
+Output dense(Output x, std::int64_t units, std::string_view name, const DenseOptions& options) {
   detail::require_floating("dense", x);
   if (units <= 0) throw InvalidArgumentError("dense {}: units must be positive, not {}", name, units);
   const PartialShape& shape = x.shape();
@@ -119,8 +119,8 @@ TRAINHOOK_DECL Output dense(Output x, std::int64_t units, std::string_view name,
   return detail::with_bias_and_activation(matmul(x, kernel), units, options);
 }
 
-TRAINHOOK_DECL Output conv2d(Output x, std::int64_t filters, const WindowSize& kernel_size, std::string_view name,
-                             const Conv2DLayerOptions& options) {
+Output conv2d(Output x, std::int64_t filters, const WindowSize& kernel_size, std::string_view name,
+              const Conv2DLayerOptions& options) {
   detail::require_floating("conv2d", x);
   detail::require_rank("conv2d", x, 4);
   if (kernel_size[0] < 1 || kernel_size[1] < 1) {
@@ -139,7 +139,7 @@ TRAINHOOK_DECL Output conv2d(Output x, std::int64_t filters, const WindowSize& k
   return detail::with_bias_and_activation(result, filters, options);
 }
 
-TRAINHOOK_DECL Output flatten(Output x, std::string_view name) {
+Output flatten(Output x, std::string_view name) {
   detail::graph_of("flatten", x);
   const PartialShape& shape = x.shape();
   if (!shape.has_rank() || shape.rank() == 0)
@@ -153,7 +153,7 @@ TRAINHOOK_DECL Output flatten(Output x, std::string_view name) {
   return reshape(x, {rest == kUnknownDim ? shape[0] : -1, rest});
 }
 
-TRAINHOOK_DECL Output batch_normalization(Output x, std::string_view name, const BatchNormalizationOptions& options) {
+Output batch_normalization(Output x, std::string_view name, const BatchNormalizationOptions& options) {
   detail::require_floating("batch_normalization", x);
   const PartialShape& shape = x.shape();
   if (!shape.has_rank() || shape.rank() < 2 || shape[shape.rank() - 1] == kUnknownDim) {
@@ -168,7 +168,7 @@ TRAINHOOK_DECL Output batch_normalization(Output x, std::string_view name, const
                   : detail::plain_normalization(x, variables, options);
 }
 
-TRAINHOOK_DECL std::vector<Operation> update_ops(const Graph& graph) {
+std::vector<Operation> update_ops(const Graph& graph) {
   std::vector<Operation> operations = graph.collection<Operation>(graph_keys::kUpdateOps);
   for (const Output& output : graph.collection<Output>(graph_keys::kUpdateOps))
     operations.push_back(output.operation());

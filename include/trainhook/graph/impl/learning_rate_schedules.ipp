@@ -21,12 +21,12 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void require_decay_steps(std::string_view schedule, double decay_steps) {
+inline void require_decay_steps(std::string_view schedule, double decay_steps) {
   if (!(decay_steps > 0)) throw InvalidArgumentError("{}: decay_steps {} must be positive", schedule, decay_steps);
 }
 
 /// The step as float32, divided by the number of steps.
-TRAINHOOK_DECL Output step_fraction(std::string_view schedule, const Output& global_step, double decay_steps) {
+inline Output step_fraction(std::string_view schedule, const Output& global_step, double decay_steps) {
   graph_of(schedule, global_step);
   require_decay_steps(schedule, decay_steps);
   return cast(global_step, DType::Float) / decay_steps;
@@ -36,40 +36,38 @@ TRAINHOOK_DECL Output step_fraction(std::string_view schedule, const Output& glo
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output exponential_decay(double learning_rate, Output global_step, const DecayOptions& options,
-                                        std::string_view name) {
+Output exponential_decay(double learning_rate, Output global_step, const DecayOptions& options, std::string_view name) {
   const Graph::Scope scope = detail::graph_of(name, global_step).name_scope(name);
   Output fraction = detail::step_fraction(name, global_step, options.decay_steps);
   if (options.staircase) fraction = floor(fraction);
   return learning_rate * pow(options.decay_rate, fraction);
 }
 
-TRAINHOOK_DECL Output inverse_time_decay(double learning_rate, Output global_step, const DecayOptions& options,
-                                         std::string_view name) {
+Output inverse_time_decay(double learning_rate, Output global_step, const DecayOptions& options,
+                          std::string_view name) {
   const Graph::Scope scope = detail::graph_of(name, global_step).name_scope(name);
   Output fraction = detail::step_fraction(name, global_step, options.decay_steps);
   if (options.staircase) fraction = floor(fraction);
   return learning_rate / (1 + options.decay_rate * fraction);
 }
 
-TRAINHOOK_DECL Output polynomial_decay(double learning_rate, Output global_step, const PolynomialDecayOptions& options,
-                                       std::string_view name) {
+Output polynomial_decay(double learning_rate, Output global_step, const PolynomialDecayOptions& options,
+                        std::string_view name) {
   const Graph::Scope scope = detail::graph_of(name, global_step).name_scope(name);
   const Output fraction = detail::step_fraction(name, global_step, options.decay_steps);
   const Output left = 1 - minimum(fraction, 1);
   return (learning_rate - options.end_learning_rate) * pow(left, options.power) + options.end_learning_rate;
 }
 
-TRAINHOOK_DECL Output cosine_decay(double learning_rate, Output global_step, double decay_steps, double alpha,
-                                   std::string_view name) {
+Output cosine_decay(double learning_rate, Output global_step, double decay_steps, double alpha, std::string_view name) {
   const Graph::Scope scope = detail::graph_of(name, global_step).name_scope(name);
   const Output fraction = detail::step_fraction(name, global_step, decay_steps);
   const Output wave = 0.5 * (1 + cos(std::numbers::pi * minimum(fraction, 1)));
   return learning_rate * ((1 - alpha) * wave + alpha);
 }
 
-TRAINHOOK_DECL Output piecewise_constant(Output global_step, const std::vector<std::int64_t>& boundaries,
-                                         const std::vector<double>& values, std::string_view name) {
+Output piecewise_constant(Output global_step, const std::vector<std::int64_t>& boundaries,
+                          const std::vector<double>& values, std::string_view name) {
   Graph& graph = detail::graph_of(name, global_step);
   detail::graph_of(name, global_step);
   const bool is_integer = global_step.dtype() == DType::Int32 || global_step.dtype() == DType::Int64;

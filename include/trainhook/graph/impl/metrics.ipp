@@ -37,7 +37,7 @@ struct Measured {
 };
 
 /// Without a last dimension of 1 that only one of two has.
-TRAINHOOK_DECL void squeeze_alike(Output& a, Output& b) {
+inline void squeeze_alike(Output& a, Output& b) {
   if (!a.shape().has_rank() || !b.shape().has_rank()) return;
   if (a.shape().rank() == b.shape().rank() + 1)
     a = squeeze(a, {-1});
@@ -45,7 +45,7 @@ TRAINHOOK_DECL void squeeze_alike(Output& a, Output& b) {
     b = squeeze(b, {-1});
 }
 
-TRAINHOOK_DECL Measured measured(std::string_view metric, Output labels, Output predictions, Output weights) {
+inline Measured measured(std::string_view metric, Output labels, Output predictions, Output weights) {
   graph_of(metric, labels);
   graph_of(metric, predictions);
   squeeze_alike(labels, predictions);
@@ -56,8 +56,8 @@ TRAINHOOK_DECL Measured measured(std::string_view metric, Output labels, Output 
 }
 
 /// A local variable that starts at zero.
-TRAINHOOK_DECL Variable metric_variable(Graph& graph, std::string_view name, const Shape& shape = {},
-                                        DType dtype = DType::Float) {
+inline Variable metric_variable(Graph& graph, std::string_view name, const Shape& shape = {},
+                                DType dtype = DType::Float) {
   return make_variable(
       name, zeros(graph, shape, dtype),
       {.trainable = false,
@@ -65,12 +65,12 @@ TRAINHOOK_DECL Variable metric_variable(Graph& graph, std::string_view name, con
 }
 
 /// `weights` for each element of `values`, which has their dtype in the end.
-TRAINHOOK_DECL Output weights_for(const Output& values, const Output& weights) {
+inline Output weights_for(const Output& values, const Output& weights) {
   return cast(weights, values.dtype()) * ones_like(values);
 }
 
 /// The sum of all elements of `values`, weighted, over all batches.
-TRAINHOOK_DECL StreamingMetric total_of(std::string_view variable, Output values, const Output& weights) {
+inline StreamingMetric total_of(std::string_view variable, Output values, const Output& weights) {
   Graph& graph = graph_of(variable, values);
   const Variable total = metric_variable(graph, variable);
   if (weights.has_value()) values = values * weights_for(values, weights);
@@ -78,13 +78,13 @@ TRAINHOOK_DECL StreamingMetric total_of(std::string_view variable, Output values
 }
 
 /// The count of elements for which a condition on booleans holds.
-TRAINHOOK_DECL StreamingMetric count_of(std::string_view name, const Output& condition, const Output& weights) {
+inline StreamingMetric count_of(std::string_view name, const Output& condition, const Output& weights) {
   const Graph::Scope scope = graph_of(name, condition).name_scope(name);
   return total_of("count", cast(condition, DType::Float), weights);
 }
 
 /// Which of the four cases of a binary classifier is counted.
-TRAINHOOK_DECL StreamingMetric count_cases(std::string_view name, const Measured& of, bool label, bool prediction) {
+inline StreamingMetric count_cases(std::string_view name, const Measured& of, bool label, bool prediction) {
   const auto is = [](const Output& x, bool wanted) {
     const Output truth = cast(x, DType::Bool);
     return wanted ? truth : logical_not(truth);
@@ -93,7 +93,7 @@ TRAINHOOK_DECL StreamingMetric count_cases(std::string_view name, const Measured
 }
 
 /// hits / (hits + misses), of values and of updates.
-TRAINHOOK_DECL StreamingMetric share_of(const StreamingMetric& hits, const StreamingMetric& misses) {
+inline StreamingMetric share_of(const StreamingMetric& hits, const StreamingMetric& misses) {
   return {.value = divide_no_nan(hits.value, hits.value + misses.value, "value"),
           .update = divide_no_nan(hits.update, hits.update + misses.update, "update_op")};
 }
@@ -113,7 +113,7 @@ struct StreamingCounts {
 };
 
 /// Slightly below 0, evenly to 1, slightly beyond it.
-TRAINHOOK_DECL Tensor thresholds(std::int64_t count) {
+inline Tensor thresholds(std::int64_t count) {
   constexpr double kBeyond = 1e-7;
   std::vector<float> values = {static_cast<float>(-kBeyond)};
   for (std::int64_t i = 1; i + 1 < count; ++i)
@@ -122,7 +122,7 @@ TRAINHOOK_DECL Tensor thresholds(std::int64_t count) {
   return Tensor::copy_of<float>(values, Shape{count, 1});
 }
 
-TRAINHOOK_DECL StreamingCounts count_at_thresholds(Graph& graph, const Measured& of, std::int64_t num_thresholds) {
+inline StreamingCounts count_at_thresholds(Graph& graph, const Measured& of, std::int64_t num_thresholds) {
   const Output row = cast(reshape(of.predictions, {1, -1}), DType::Float);
   const Output label = reshape(cast(of.labels, DType::Bool), {1, -1});
   const Output positive = greater(row, constant(graph, thresholds(num_thresholds), "thresholds"));
@@ -145,7 +145,7 @@ TRAINHOOK_DECL StreamingCounts count_at_thresholds(Graph& graph, const Measured&
   return counts;
 }
 
-TRAINHOOK_DECL Output area_under(const ThresholdCounts& at, const metrics::AucOptions& options, std::string_view name) {
+inline Output area_under(const ThresholdCounts& at, const metrics::AucOptions& options, std::string_view name) {
   constexpr double kTiny = 1e-6;
   const Output recall = (at.true_positives + kTiny) / (at.true_positives + at.false_negatives + kTiny);
   const bool is_roc = options.curve == metrics::Curve::Roc;
@@ -161,7 +161,7 @@ TRAINHOOK_DECL Output area_under(const ThresholdCounts& at, const metrics::AucOp
 
 namespace trainhook::metrics {
 
-TRAINHOOK_DECL StreamingMetric mean(Output values, Output weights, std::string_view name) {
+StreamingMetric mean(Output values, Output weights, std::string_view name) {
   Graph& graph = detail::graph_of(name, values);
   const Graph::Scope scope = graph.name_scope(name);
   values = cast(values, DType::Float);
@@ -172,65 +172,58 @@ TRAINHOOK_DECL StreamingMetric mean(Output values, Output weights, std::string_v
           .update = divide_no_nan(total.update, maximum(count.update, 0), "update_op")};
 }
 
-TRAINHOOK_DECL StreamingMetric accuracy(Output labels, Output predictions, Output weights, std::string_view name) {
+StreamingMetric accuracy(Output labels, Output predictions, Output weights, std::string_view name) {
   const detail::Measured of = detail::measured(name, labels, predictions, weights);
   return mean(equal(of.labels, cast(of.predictions, of.labels.dtype())), of.weights, name);
 }
 
-TRAINHOOK_DECL StreamingMetric mean_absolute_error(Output labels, Output predictions, Output weights,
-                                                   std::string_view name) {
+StreamingMetric mean_absolute_error(Output labels, Output predictions, Output weights, std::string_view name) {
   const detail::Measured of = detail::measured(name, labels, predictions, weights);
   return mean((abs)(of.predictions - cast(of.labels, of.predictions.dtype())), of.weights, name);
 }
 
-TRAINHOOK_DECL StreamingMetric mean_squared_error(Output labels, Output predictions, Output weights,
-                                                  std::string_view name) {
+StreamingMetric mean_squared_error(Output labels, Output predictions, Output weights, std::string_view name) {
   const detail::Measured of = detail::measured(name, labels, predictions, weights);
   return mean(squared_difference(of.predictions, cast(of.labels, of.predictions.dtype())), of.weights, name);
 }
 
-TRAINHOOK_DECL StreamingMetric root_mean_squared_error(Output labels, Output predictions, Output weights,
-                                                       std::string_view name) {
+StreamingMetric root_mean_squared_error(Output labels, Output predictions, Output weights, std::string_view name) {
   const StreamingMetric squared = mean_squared_error(labels, predictions, weights, name);
   return {.value = sqrt(squared.value), .update = sqrt(squared.update)};
 }
 
-TRAINHOOK_DECL StreamingMetric true_positives(Output labels, Output predictions, Output weights,
-                                              std::string_view name) {
+StreamingMetric true_positives(Output labels, Output predictions, Output weights, std::string_view name) {
   return detail::count_cases(name, detail::measured(name, labels, predictions, weights), true, true);
 }
 
-TRAINHOOK_DECL StreamingMetric true_negatives(Output labels, Output predictions, Output weights,
-                                              std::string_view name) {
+StreamingMetric true_negatives(Output labels, Output predictions, Output weights, std::string_view name) {
   return detail::count_cases(name, detail::measured(name, labels, predictions, weights), false, false);
 }
 
-TRAINHOOK_DECL StreamingMetric false_positives(Output labels, Output predictions, Output weights,
-                                               std::string_view name) {
+StreamingMetric false_positives(Output labels, Output predictions, Output weights, std::string_view name) {
   return detail::count_cases(name, detail::measured(name, labels, predictions, weights), false, true);
 }
 
-TRAINHOOK_DECL StreamingMetric false_negatives(Output labels, Output predictions, Output weights,
-                                               std::string_view name) {
+StreamingMetric false_negatives(Output labels, Output predictions, Output weights, std::string_view name) {
   return detail::count_cases(name, detail::measured(name, labels, predictions, weights), true, false);
 }
 
-TRAINHOOK_DECL StreamingMetric precision(Output labels, Output predictions, Output weights, std::string_view name) {
+StreamingMetric precision(Output labels, Output predictions, Output weights, std::string_view name) {
   const detail::Measured of = detail::measured(name, labels, predictions, weights);
   const Graph::Scope scope = detail::graph_of(name, of.labels).name_scope(name);
   const StreamingMetric hits = detail::count_cases("true_positives", of, true, true);
   return detail::share_of(hits, detail::count_cases("false_positives", of, false, true));
 }
 
-TRAINHOOK_DECL StreamingMetric recall(Output labels, Output predictions, Output weights, std::string_view name) {
+StreamingMetric recall(Output labels, Output predictions, Output weights, std::string_view name) {
   const detail::Measured of = detail::measured(name, labels, predictions, weights);
   const Graph::Scope scope = detail::graph_of(name, of.labels).name_scope(name);
   const StreamingMetric hits = detail::count_cases("true_positives", of, true, true);
   return detail::share_of(hits, detail::count_cases("false_negatives", of, true, false));
 }
 
-TRAINHOOK_DECL StreamingMetric auc(Output labels, Output predictions, Output weights, const AucOptions& options,
-                                   std::string_view name) {
+StreamingMetric auc(Output labels, Output predictions, Output weights, const AucOptions& options,
+                    std::string_view name) {
   if (options.num_thresholds < 2)
     throw InvalidArgumentError("{}: num_thresholds {} must be at least 2", name, options.num_thresholds);
   const detail::Measured of = detail::measured(name, labels, predictions, weights);
@@ -241,8 +234,8 @@ TRAINHOOK_DECL StreamingMetric auc(Output labels, Output predictions, Output wei
           .update = detail::area_under(counts.update, options, "update_op")};
 }
 
-TRAINHOOK_DECL StreamingMetric confusion_matrix(Output labels, Output predictions, std::int64_t num_classes,
-                                                Output weights, std::string_view name) {
+StreamingMetric confusion_matrix(Output labels, Output predictions, std::int64_t num_classes, Output weights,
+                                 std::string_view name) {
   if (num_classes < 1) throw InvalidArgumentError("{}: num_classes {} must be positive", name, num_classes);
   const detail::Measured of = detail::measured(name, labels, predictions, weights);
   Graph& graph = detail::graph_of(name, of.labels);

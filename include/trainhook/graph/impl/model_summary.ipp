@@ -29,14 +29,14 @@ struct SummaryRow {
 };
 
 /// A number with a space between each three digits.
-TRAINHOOK_DECL std::string with_gaps(std::int64_t number) {
+inline std::string with_gaps(std::int64_t number) {
   std::string digits = fmt::format("{}", number);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ' ');
   return digits;
 }
 
 /// The number of elements; 0 for a shape that is not fully known.
-TRAINHOOK_DECL std::int64_t elements_of(const Variable& variable) {
+inline std::int64_t elements_of(const Variable& variable) {
   return variable.shape().is_fully_known() ? variable.shape().known().num_elements() : 0;
 }
 
@@ -44,7 +44,7 @@ TRAINHOOK_DECL std::int64_t elements_of(const Variable& variable) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string model_summary(const Graph& graph) {
+std::string model_summary(const Graph& graph) {
   const std::vector<Variable> trained = trainable_variables(graph);
   std::vector<detail::SummaryRow> rows{{"variable", "shape", "elements", "dtype"}};
   std::int64_t total = 0;

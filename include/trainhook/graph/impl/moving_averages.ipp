@@ -27,7 +27,7 @@ namespace trainhook::detail {
 
 /// A variable read again here: a read of it may have been taken before the step that this follows. Anything else is
 /// left as it is.
-TRAINHOOK_DECL Output as_it_is_now(const Output& x) {
+inline Output as_it_is_now(const Output& x) {
   const bool is_read = x.node().type() == "Identity";
   const Output from = is_read ? x.node().inputs()[0] : x;
   return from.node().type() == "VariableV2" ? identity(from, "now") : x;
@@ -37,14 +37,13 @@ TRAINHOOK_DECL Output as_it_is_now(const Output& x) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL ExponentialMovingAverage::ExponentialMovingAverage(MovingAverageOptions options)
-    : options_(std::move(options)) {
+ExponentialMovingAverage::ExponentialMovingAverage(MovingAverageOptions options) : options_(std::move(options)) {
   if (!(options_.decay >= 0 && options_.decay < 1)) {
     throw InvalidArgumentError("{}: decay {} must be in [0, 1)", options_.name, options_.decay);
   }
 }
 
-TRAINHOOK_DECL Operation ExponentialMovingAverage::apply(const std::vector<Variable>& variables) {
+Operation ExponentialMovingAverage::apply(const std::vector<Variable>& variables) {
   if (variables.empty()) throw InvalidArgumentError("{} needs at least one variable", options_.name);
   Graph& graph = detail::graph_of(options_.name, variables.front().ref());
   for (const Variable& variable : variables) add_average(graph, variable);
@@ -60,16 +59,16 @@ TRAINHOOK_DECL Operation ExponentialMovingAverage::apply(const std::vector<Varia
   return group(graph, std::move(updates), whole);
 }
 
-TRAINHOOK_DECL std::optional<Variable> ExponentialMovingAverage::average(const Variable& variable) const {
+std::optional<Variable> ExponentialMovingAverage::average(const Variable& variable) const {
   const auto found = averages_.find(&variable.handle.node());
   return found == averages_.end() ? std::nullopt : std::optional(found->second);
 }
 
-TRAINHOOK_DECL std::string ExponentialMovingAverage::average_name(const Variable& variable) const {
+std::string ExponentialMovingAverage::average_name(const Variable& variable) const {
   return fmt::format("{}/{}", variable.name(), options_.name);
 }
 
-TRAINHOOK_DECL void ExponentialMovingAverage::add_average(Graph& graph, const Variable& variable) {
+void ExponentialMovingAverage::add_average(Graph& graph, const Variable& variable) {
   detail::require_floating(options_.name, variable.ref());
   if (!variable.initial_value.has_value()) {
     throw InvalidArgumentError("{}: variable {} has no initial value in the graph", options_.name, variable.name());
@@ -82,7 +81,7 @@ TRAINHOOK_DECL void ExponentialMovingAverage::add_average(Graph& graph, const Va
   graph.add_to_collection(graph_keys::kMovingAverageVariables, variable);
 }
 
-TRAINHOOK_DECL Output ExponentialMovingAverage::forgetting(Graph& graph) const {
+Output ExponentialMovingAverage::forgetting(Graph& graph) const {
   const Output decay = constant(graph, Tensor(static_cast<float>(options_.decay)), "decay");
   if (!options_.num_updates) return 1 - decay;
   const Output updates = cast(detail::as_it_is_now(*options_.num_updates), DType::Float, "num_updates");

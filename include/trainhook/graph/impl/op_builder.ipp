@@ -15,50 +15,46 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Graph& graph_of(std::string_view op, const Output& x) {
+Graph& graph_of(std::string_view op, const Output& x) {
   if (!x.has_value()) throw InvalidArgumentError("{}: an input is empty, it names no node", op);
   return x.graph();
 }
 
-TRAINHOOK_DECL void require_same_dtype(std::string_view op, const Output& a, const Output& b) {
+void require_same_dtype(std::string_view op, const Output& a, const Output& b) {
   graph_of(op, b);
   if (a.dtype() != b.dtype()) throw InvalidArgumentError("{}: {} and {} differ in dtype; cast() one of them", op, a, b);
 }
 
-TRAINHOOK_DECL void require_dtype(std::string_view op, const Output& x, bool allowed, std::string_view wanted) {
+void require_dtype(std::string_view op, const Output& x, bool allowed, std::string_view wanted) {
   if (!allowed) throw InvalidArgumentError("{}: {} must be of {}", op, x, wanted);
 }
 
-TRAINHOOK_DECL void require_floating(std::string_view op, const Output& x) {
+void require_floating(std::string_view op, const Output& x) {
   graph_of(op, x);
   require_dtype(op, x, is_floating(x.dtype()), "a floating dtype");
 }
 
-TRAINHOOK_DECL void require_rank(std::string_view op, const Output& x, std::size_t rank) {
+void require_rank(std::string_view op, const Output& x, std::size_t rank) {
   if (x.shape().has_rank() && x.shape().rank() != rank)
     throw InvalidArgumentError("{}: {} must be of rank {}", op, x, rank);
 }
 
-TRAINHOOK_DECL std::size_t normalized_axis(std::string_view op, std::int64_t axis, std::size_t rank, const Output& x) {
+std::size_t normalized_axis(std::string_view op, std::int64_t axis, std::size_t rank, const Output& x) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank)
     throw InvalidArgumentError("{}: axis {} does not exist in {}", op, axis, x);
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
-TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const PartialShape& shape) {
-  return {shape.dims().begin(), shape.dims().end()};
-}
+std::vector<std::int64_t> dims_of(const PartialShape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
 
-TRAINHOOK_DECL PartialShape shape_of(const std::vector<std::int64_t>& dims) {
+PartialShape shape_of(const std::vector<std::int64_t>& dims) {
   return PartialShape(std::span<const std::int64_t>(dims));
 }
 
-TRAINHOOK_DECL PartialShape unknown_of_rank(std::size_t rank) {
-  return shape_of(std::vector<std::int64_t>(rank, kUnknownDim));
-}
+PartialShape unknown_of_rank(std::size_t rank) { return shape_of(std::vector<std::int64_t>(rank, kUnknownDim)); }
 
-TRAINHOOK_DECL std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::int64_t b) noexcept {
+std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::int64_t b) noexcept {
   if (a == b || b == 1) return a;
   if (a == 1) return b;
   if (a == kUnknownDim) return b;  // must turn out 1 or b
@@ -66,7 +62,7 @@ TRAINHOOK_DECL std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::in
   return std::nullopt;
 }
 
-TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a, const Output& b) {
+PartialShape broadcast_shape(std::string_view op, const Output& a, const Output& b) {
   const PartialShape& left = a.shape();
   const PartialShape& right = b.shape();
   if (!left.has_rank() || !right.has_rank()) return {};
@@ -82,7 +78,7 @@ TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape merge(const PartialShape& a, const PartialShape& b) {
+PartialShape merge(const PartialShape& a, const PartialShape& b) {
   if (!a.has_rank()) return b;
   if (!b.has_rank()) return a;
   std::vector<std::int64_t> dims = dims_of(a);
@@ -90,12 +86,12 @@ TRAINHOOK_DECL PartialShape merge(const PartialShape& a, const PartialShape& b) 
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape merged_shape(std::string_view op, const Output& a, const Output& b) {
+PartialShape merged_shape(std::string_view op, const Output& a, const Output& b) {
   if (!a.shape().compatible_with(b.shape())) throw InvalidArgumentError("{}: {} and {} differ in shape", op, a, b);
   return merge(a.shape(), b.shape());
 }
 
-TRAINHOOK_DECL PartialShape merged_shapes(std::string_view op, std::span<const Output> inputs) {
+PartialShape merged_shapes(std::string_view op, std::span<const Output> inputs) {
   PartialShape shape;
   for (const Output& input : inputs) {
     if (!shape.compatible_with(input.shape())) {  // then it does not fit one of those before it
@@ -106,8 +102,7 @@ TRAINHOOK_DECL PartialShape merged_shapes(std::string_view op, std::span<const O
   return shape;
 }
 
-TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::vector<std::size_t>& axes,
-                                          bool keep_dims) {
+PartialShape reduced_shape(const PartialShape& shape, const std::vector<std::size_t>& axes, bool keep_dims) {
   std::vector<std::int64_t> dims;
   for (std::size_t i = 0; i < shape.rank(); ++i) {
     const bool reduced = std::find(axes.begin(), axes.end(), i) != axes.end();
@@ -117,23 +112,23 @@ TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL Operation add_node(Graph& graph, const OpDef& def, NodeSpec spec) {
+Operation add_node(Graph& graph, const OpDef& def, NodeSpec spec) {
   infer_attrs(spec, def);
   return graph.add(def, std::move(spec));
 }
 
-TRAINHOOK_DECL Output add_op(const OpDef& def, std::string_view name, std::vector<Output> inputs, Attrs attrs) {
+Output add_op(const OpDef& def, std::string_view name, std::vector<Output> inputs, Attrs attrs) {
   Graph& graph = graph_of(def.type, inputs.front());
   return add_node(graph, def, {.name = std::string(name), .inputs = std::move(inputs), .attrs = std::move(attrs)})
       .output();
 }
 
 /// The value of an output that is a constant.
-TRAINHOOK_DECL const Tensor* constant_value(const Output& x) {
+inline const Tensor* constant_value(const Output& x) {
   return x.node().type() == "Const" ? &x.node().attr<Tensor>("value") : nullptr;
 }
 
-TRAINHOOK_DECL std::optional<std::vector<std::int64_t>> constant_integers(const Output& x) {
+std::optional<std::vector<std::int64_t>> constant_integers(const Output& x) {
   const Tensor* value = constant_value(x);
   if (value == nullptr) return std::nullopt;
   std::vector<std::int64_t> result;
@@ -147,7 +142,7 @@ TRAINHOOK_DECL std::optional<std::vector<std::int64_t>> constant_integers(const 
   return result;
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> constant_integer(const Output& x, std::size_t index) {
+std::optional<std::int64_t> constant_integer(const Output& x, std::size_t index) {
   const Tensor* value = constant_value(x);
   if (value == nullptr || index >= static_cast<std::size_t>(value->num_elements())) return std::nullopt;
   if (value->dtype() == DType::Int32) return value->data<std::int32_t>()[index];

@@ -27,14 +27,14 @@ T number_of(std::string_view text) {
 }
 
 /// The numbers of a list such as `[1,2]`.
-TRAINHOOK_DECL std::vector<std::int64_t> ints_of(std::string_view text) {
+inline std::vector<std::int64_t> ints_of(std::string_view text) {
   std::vector<std::int64_t> numbers;
   for (Words words(text.substr(1, text.size() - 2), ','); words.has_next();)
     numbers.push_back(number_of<std::int64_t>(words.next()));
   return numbers;
 }
 
-TRAINHOOK_DECL AttrValue default_of(const AttrDef& attr) {
+inline AttrValue default_of(const AttrDef& attr) {
   const std::string_view text = *attr.value;
   if (attr.kind == "bool") return text == "true";
   if (attr.kind == "int") return number_of<std::int64_t>(text);
@@ -53,7 +53,7 @@ TRAINHOOK_DECL AttrValue default_of(const AttrDef& attr) {
 }
 
 /// Whether a value is of a kind. An empty list in a file does not say what it is a list of.
-TRAINHOOK_DECL bool is_of_kind(const AttrValue& value, std::string_view kind) {
+inline bool is_of_kind(const AttrValue& value, std::string_view kind) {
   const auto* ints = std::get_if<std::vector<std::int64_t>>(&value);
   const bool is_empty_list = ints != nullptr && ints->empty();
   if (kind == "bool") return std::holds_alternative<bool>(value);
@@ -69,7 +69,7 @@ TRAINHOOK_DECL bool is_of_kind(const AttrValue& value, std::string_view kind) {
 }
 
 /// A number, or how many values a list has; nothing for other values.
-TRAINHOOK_DECL std::optional<std::int64_t> size_of(const AttrValue& value) {
+inline std::optional<std::int64_t> size_of(const AttrValue& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
   if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value)) return std::ssize(*ints);
   if (const auto* types = std::get_if<std::vector<DType>>(&value)) return std::ssize(*types);
@@ -78,17 +78,17 @@ TRAINHOOK_DECL std::optional<std::int64_t> size_of(const AttrValue& value) {
 }
 
 /// The name without the mark of a whole name.
-TRAINHOOK_DECL std::string_view bare_name(const NodeSpec& node) {
+inline std::string_view bare_name(const NodeSpec& node) {
   const std::string_view name = node.name;
   return name.ends_with('/') ? name.substr(0, name.size() - 1) : name;
 }
 
-TRAINHOOK_DECL std::string label(const NodeSpec& node) {
+std::string label(const NodeSpec& node) {
   const std::string_view name = bare_name(node);
   return name.empty() || name == node.type ? node.type : fmt::format("node '{}' ({})", name, node.type);
 }
 
-TRAINHOOK_DECL void infer_attrs(NodeSpec& node, const OpDef& def) {
+void infer_attrs(NodeSpec& node, const OpDef& def) {
   const std::string_view inputs = def.signature.substr(0, def.signature.find("->"));
   const auto count = static_cast<std::size_t>(std::ranges::count(inputs, ' '));  // of words
   std::size_t at = 0;
@@ -254,10 +254,8 @@ class NodeChecker {
   std::vector<std::string_view> words_;  ///< the word of the signature that describes each input
 };
 
-TRAINHOOK_DECL std::vector<DType> input_dtypes(NodeSpec node, const OpDef& def) {
-  return NodeChecker(node, def).input_dtypes();
-}
+std::vector<DType> input_dtypes(NodeSpec node, const OpDef& def) { return NodeChecker(node, def).input_dtypes(); }
 
-TRAINHOOK_DECL void complete(NodeSpec& node, const OpDef& def) { NodeChecker(node, def).validate(); }
+void complete(NodeSpec& node, const OpDef& def) { NodeChecker(node, def).validate(); }
 
 }  // namespace trainhook::detail

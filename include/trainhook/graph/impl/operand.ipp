@@ -15,7 +15,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output Operand::beside(const Output& other, std::string_view name) const {
+Output Operand::beside(const Output& other, std::string_view name) const {
   if (!is_number_) return output_;
   Graph& graph = detail::graph_of(name, other);
   return constant(graph, detail::filled_tensor(other.dtype(), Shape{}, number_), name);
@@ -25,7 +25,7 @@ TRAINHOOK_DECL Output Operand::beside(const Output& other, std::string_view name
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::pair<Output, Output> both(std::string_view type, const Operand& x, const Operand& y) {
+std::pair<Output, Output> both(std::string_view type, const Operand& x, const Operand& y) {
   if (x.is_number() && y.is_number()) {
     throw InvalidArgumentError("{}: {} and {} are both numbers; make one of them a constant() of the graph", type,
                                x.number(), y.number());

@@ -26,7 +26,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Output hyper_parameter(Graph& graph, const Operand& value, std::string_view name) {
+Output hyper_parameter(Graph& graph, const Operand& value, std::string_view name) {
   if (value.is_number()) return constant(graph, Tensor(static_cast<float>(value.number())), name);
   graph.check_belongs(value.output(), name, "an optimizer");
   require_floating(name, value.output());
@@ -38,16 +38,15 @@ TRAINHOOK_DECL Output hyper_parameter(Graph& graph, const Operand& value, std::s
 
 namespace trainhook {
 
-TRAINHOOK_DECL Optimizer::~Optimizer() = default;
+Optimizer::~Optimizer() = default;
 
-TRAINHOOK_DECL Operation Optimizer::minimize(Output loss, const std::optional<Variable>& global_step,
-                                             const std::vector<Variable>& var_list, const GradientOptions& options) {
+Operation Optimizer::minimize(Output loss, const std::optional<Variable>& global_step,
+                              const std::vector<Variable>& var_list, const GradientOptions& options) {
   return apply_gradients(compute_gradients(loss, var_list, options), global_step);
 }
 
-TRAINHOOK_DECL std::vector<GradientAndVariable> Optimizer::compute_gradients(Output loss,
-                                                                             const std::vector<Variable>& var_list,
-                                                                             const GradientOptions& options) const {
+std::vector<GradientAndVariable> Optimizer::compute_gradients(Output loss, const std::vector<Variable>& var_list,
+                                                              const GradientOptions& options) const {
   Graph& graph = detail::graph_of(name_, loss);
   const std::vector<Variable> variables = var_list.empty() ? trainable_variables(graph) : var_list;
   if (variables.empty())
@@ -60,8 +59,8 @@ TRAINHOOK_DECL std::vector<GradientAndVariable> Optimizer::compute_gradients(Out
   return result;
 }
 
-TRAINHOOK_DECL Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& all,
-                                                    const std::optional<Variable>& global_step, std::string_view name) {
+Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& all,
+                                     const std::optional<Variable>& global_step, std::string_view name) {
   std::vector<GradientAndVariable> pairs;
   for (const GradientAndVariable& pair : all) {
     if (pair.gradient.has_value()) pairs.push_back(checked(pair));
@@ -88,13 +87,12 @@ TRAINHOOK_DECL Operation Optimizer::apply_gradients(const std::vector<GradientAn
   return train;
 }
 
-TRAINHOOK_DECL std::optional<Variable> Optimizer::get_slot(const Variable& variable, std::string_view slot) const {
+std::optional<Variable> Optimizer::get_slot(const Variable& variable, std::string_view slot) const {
   const auto found = slots_.find({&variable.handle.node(), std::string(slot)});
   return found == slots_.end() ? std::nullopt : std::optional(found->second);
 }
 
-TRAINHOOK_DECL void Optimizer::add_slot(const Variable& variable, std::string_view slot,
-                                        const Initializer& initializer) {
+void Optimizer::add_slot(const Variable& variable, std::string_view slot, const Initializer& initializer) {
   const std::pair<const Node*, std::string> key{&variable.handle.node(), slot};
   if (slots_.contains(key)) return;
   Graph& graph = variable.handle.graph();
@@ -106,8 +104,8 @@ TRAINHOOK_DECL void Optimizer::add_slot(const Variable& variable, std::string_vi
                                    {.dtype = variable.dtype(), .initializer = initializer, .trainable = false}));
 }
 
-TRAINHOOK_DECL void Optimizer::expect(std::string_view optimizer, std::string_view option, const Operand& value,
-                                      bool (*holds)(double), std::string_view rule) {
+void Optimizer::expect(std::string_view optimizer, std::string_view option, const Operand& value, bool (*holds)(double),
+                       std::string_view rule) {
   if (!value.is_number() && !value.output().has_value()) {
     throw InvalidArgumentError("{}: {} is an empty Output; give a number or a scalar of the graph", optimizer, option);
   }
@@ -116,119 +114,112 @@ TRAINHOOK_DECL void Optimizer::expect(std::string_view optimizer, std::string_vi
   }
 }
 
-TRAINHOOK_DECL void Optimizer::require_not_negative(std::string_view optimizer, std::string_view option,
-                                                    const Operand& value) {
+void Optimizer::require_not_negative(std::string_view optimizer, std::string_view option, const Operand& value) {
   expect(
       optimizer, option, value, [](double number) { return number >= 0; }, "given and not negative");
 }
 
-TRAINHOOK_DECL void Optimizer::require_fraction(std::string_view optimizer, std::string_view option,
-                                                const Operand& value) {
+void Optimizer::require_fraction(std::string_view optimizer, std::string_view option, const Operand& value) {
   expect(
       optimizer, option, value, [](double number) { return number >= 0 && number < 1; }, "in [0, 1)");
 }
 
-TRAINHOOK_DECL GradientAndVariable Optimizer::checked(const GradientAndVariable& pair) const {
+GradientAndVariable Optimizer::checked(const GradientAndVariable& pair) const {
   pair.variable.handle.graph().check_belongs(pair.gradient, "the gradient of", pair.variable.name());
   detail::require_same_dtype(name_, pair.variable.ref(), pair.gradient);
   static_cast<void>(detail::merged_shape(name_, pair.variable.ref(), pair.gradient));
   return pair;
 }
 
-TRAINHOOK_DECL void Optimizer::create_variables(Graph& graph, const std::vector<GradientAndVariable>& pairs) {
+void Optimizer::create_variables(Graph& graph, const std::vector<GradientAndVariable>& pairs) {
   create_shared(graph, pairs.front().variable);
   for (const GradientAndVariable& pair : pairs) create_slots(pair.variable);
 }
 
-TRAINHOOK_DECL Operation Optimizer::all_gradients(Graph& graph, const std::vector<GradientAndVariable>& pairs) {
+Operation Optimizer::all_gradients(Graph& graph, const std::vector<GradientAndVariable>& pairs) {
   std::vector<Operation> operations;
   for (const GradientAndVariable& pair : pairs) operations.push_back(pair.gradient.operation());
   return group(graph, std::move(operations), "gradients");
 }
 
-TRAINHOOK_DECL Operation Optimizer::step_after(Graph& graph, const std::vector<Operation>& updates,
-                                               const Variable& step, const std::string& whole) {
+Operation Optimizer::step_after(Graph& graph, const std::vector<Operation>& updates, const Variable& step,
+                                const std::string& whole) {
   const Operation updated = group(graph, updates, "update");
   const Graph::Scope after = graph.control_dependencies({updated});
   return assign_add(step, 1, whole).operation();
 }
 
-TRAINHOOK_DECL GradientDescentOptimizer::GradientDescentOptimizer(const GradientDescentOptions& options)
+GradientDescentOptimizer::GradientDescentOptimizer(const GradientDescentOptions& options)
     : Optimizer(options.name), rate_(options.learning_rate) {
   require_not_negative(options.name, "learning_rate", rate_);
 }
 
-TRAINHOOK_DECL void GradientDescentOptimizer::prepare(Graph& graph) {
+void GradientDescentOptimizer::prepare(Graph& graph) {
   rate_node_ = detail::hyper_parameter(graph, rate_, "learning_rate");
 }
 
-TRAINHOOK_DECL Operation GradientDescentOptimizer::apply(Output gradient, const Variable& variable) {
+Operation GradientDescentOptimizer::apply(Output gradient, const Variable& variable) {
   return detail::apply_gradient_descent(variable, {}, {rate_node_, gradient});
 }
 
-TRAINHOOK_DECL MomentumOptimizer::MomentumOptimizer(const MomentumOptions& options)
-    : Optimizer(options.name), options_(options) {
+MomentumOptimizer::MomentumOptimizer(const MomentumOptions& options) : Optimizer(options.name), options_(options) {
   require_not_negative(options.name, "learning_rate", options.learning_rate);
   require_not_negative(options.name, "momentum", options.momentum);
 }
 
-TRAINHOOK_DECL void MomentumOptimizer::create_slots(const Variable& variable) {
-  add_slot(variable, "momentum", zeros_initializer());
-}
+void MomentumOptimizer::create_slots(const Variable& variable) { add_slot(variable, "momentum", zeros_initializer()); }
 
-TRAINHOOK_DECL void MomentumOptimizer::prepare(Graph& graph) {
+void MomentumOptimizer::prepare(Graph& graph) {
   rate_ = detail::hyper_parameter(graph, options_.learning_rate, "learning_rate");
   momentum_ = detail::hyper_parameter(graph, options_.momentum, "momentum");
 }
 
-TRAINHOOK_DECL Operation MomentumOptimizer::apply(Output gradient, const Variable& variable) {
+Operation MomentumOptimizer::apply(Output gradient, const Variable& variable) {
   return detail::apply_momentum(variable, {slot_ref(variable, "momentum")}, {rate_, gradient, momentum_},
                                 {{"use_nesterov", options_.use_nesterov}});
 }
 
-TRAINHOOK_DECL AdagradOptimizer::AdagradOptimizer(const AdagradOptions& options)
-    : Optimizer(options.name), options_(options) {
+AdagradOptimizer::AdagradOptimizer(const AdagradOptions& options) : Optimizer(options.name), options_(options) {
   require_not_negative(options.name, "learning_rate", options.learning_rate);
   expect(
       options.name, "initial_accumulator_value", options.initial_accumulator_value,
       [](double value) { return value > 0; }, "positive");
 }
 
-TRAINHOOK_DECL void AdagradOptimizer::create_slots(const Variable& variable) {
+void AdagradOptimizer::create_slots(const Variable& variable) {
   add_slot(variable, "accumulator", constant_initializer(options_.initial_accumulator_value));
 }
 
-TRAINHOOK_DECL void AdagradOptimizer::prepare(Graph& graph) {
+void AdagradOptimizer::prepare(Graph& graph) {
   rate_ = detail::hyper_parameter(graph, options_.learning_rate, "learning_rate");
 }
 
-TRAINHOOK_DECL Operation AdagradOptimizer::apply(Output gradient, const Variable& variable) {
+Operation AdagradOptimizer::apply(Output gradient, const Variable& variable) {
   return detail::apply_adagrad(variable, {slot_ref(variable, "accumulator")}, {rate_, gradient},
                                {{"update_slots", true}});
 }
 
-TRAINHOOK_DECL RMSPropOptimizer::RMSPropOptimizer(const RMSPropOptions& options)
-    : Optimizer(options.name), options_(options) {
+RMSPropOptimizer::RMSPropOptimizer(const RMSPropOptions& options) : Optimizer(options.name), options_(options) {
   require_not_negative(options.name, "learning_rate", options.learning_rate);
   require_fraction(options.name, "decay", options.decay);
   require_not_negative(options.name, "momentum", options.momentum);
   require_not_negative(options.name, "epsilon", options.epsilon);
 }
 
-TRAINHOOK_DECL void RMSPropOptimizer::create_slots(const Variable& variable) {
+void RMSPropOptimizer::create_slots(const Variable& variable) {
   add_slot(variable, "rms", ones_initializer());
   if (options_.centered) add_slot(variable, "mg", zeros_initializer());
   add_slot(variable, "momentum", zeros_initializer());
 }
 
-TRAINHOOK_DECL void RMSPropOptimizer::prepare(Graph& graph) {
+void RMSPropOptimizer::prepare(Graph& graph) {
   numbers_ = {detail::hyper_parameter(graph, options_.learning_rate, "learning_rate"),
               detail::hyper_parameter(graph, options_.decay, "decay"),
               detail::hyper_parameter(graph, options_.momentum, "momentum"),
               detail::hyper_parameter(graph, options_.epsilon, "epsilon")};
 }
 
-TRAINHOOK_DECL Operation RMSPropOptimizer::apply(Output gradient, const Variable& variable) {
+Operation RMSPropOptimizer::apply(Output gradient, const Variable& variable) {
   std::vector<Output> numbers = numbers_;
   numbers.push_back(gradient);
   const Output rms = slot_ref(variable, "rms");
@@ -237,44 +228,44 @@ TRAINHOOK_DECL Operation RMSPropOptimizer::apply(Output gradient, const Variable
   return detail::apply_centered_rms_prop(variable, {slot_ref(variable, "mg"), rms, moment}, numbers);
 }
 
-TRAINHOOK_DECL AdamOptimizer::AdamOptimizer(const AdamOptions& options) : Optimizer(options.name), options_(options) {
+AdamOptimizer::AdamOptimizer(const AdamOptions& options) : Optimizer(options.name), options_(options) {
   require_not_negative(options.name, "learning_rate", options.learning_rate);
   require_fraction(options.name, "beta1", options.beta1);
   require_fraction(options.name, "beta2", options.beta2);
   require_not_negative(options.name, "epsilon", options.epsilon);
 }
 
-TRAINHOOK_DECL void AdamOptimizer::create_shared(Graph& graph, const Variable&) {
+void AdamOptimizer::create_shared(Graph& graph, const Variable&) {
   if (!powers_.empty()) return;
   powers_.push_back(power_variable(graph, "beta1_power", options_.beta1));
   powers_.push_back(power_variable(graph, "beta2_power", options_.beta2));
 }
 
-TRAINHOOK_DECL void AdamOptimizer::create_slots(const Variable& variable) {
+void AdamOptimizer::create_slots(const Variable& variable) {
   add_slot(variable, "m", zeros_initializer());
   add_slot(variable, "v", zeros_initializer());
 }
 
-TRAINHOOK_DECL void AdamOptimizer::prepare(Graph& graph) {
+void AdamOptimizer::prepare(Graph& graph) {
   rate_ = detail::hyper_parameter(graph, options_.learning_rate, "learning_rate");
   beta1_ = detail::hyper_parameter(graph, options_.beta1, "beta1");
   beta2_ = detail::hyper_parameter(graph, options_.beta2, "beta2");
   epsilon_ = detail::hyper_parameter(graph, options_.epsilon, "epsilon");
 }
 
-TRAINHOOK_DECL Operation AdamOptimizer::apply(Output gradient, const Variable& variable) {
+Operation AdamOptimizer::apply(Output gradient, const Variable& variable) {
   return detail::apply_adam(variable, {slot_ref(variable, "m"), slot_ref(variable, "v")},
                             {powers_[0], powers_[1], rate_, beta1_, beta2_, epsilon_, gradient},
                             {{"use_nesterov", false}});
 }
 
-TRAINHOOK_DECL void AdamOptimizer::finish(Graph& graph, std::vector<Operation>& updates) {
+void AdamOptimizer::finish(Graph& graph, std::vector<Operation>& updates) {
   const Graph::Scope after = graph.control_dependencies(updates);
   updates.push_back(assign(powers_[0], multiply(powers_[0], beta1_)).operation());
   updates.push_back(assign(powers_[1], multiply(powers_[1], beta2_)).operation());
 }
 
-TRAINHOOK_DECL Variable AdamOptimizer::power_variable(Graph& graph, std::string_view name, const Operand& beta) {
+Variable AdamOptimizer::power_variable(Graph& graph, std::string_view name, const Operand& beta) {
   if (!beta.is_number())
     throw InvalidArgumentError("Adam: {} cannot start from a tensor; give the betas as numbers", name);
   const std::string full = graph.current_scope() + std::string(name);

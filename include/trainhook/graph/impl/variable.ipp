@@ -16,7 +16,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string SaveSliceInfo::spec() const {
+std::string SaveSliceInfo::spec() const {
   std::string text;
   for (const std::int64_t extent : full_shape) text += fmt::format("{} ", extent);
   for (std::size_t i = 0; i < var_offset.size() && i < var_shape.size(); ++i)
@@ -24,7 +24,7 @@ TRAINHOOK_DECL std::string SaveSliceInfo::spec() const {
   return text;
 }
 
-TRAINHOOK_DECL void SaveSliceInfo::validate(std::string_view variable, const PartialShape& shape) const {
+void SaveSliceInfo::validate(std::string_view variable, const PartialShape& shape) const {
   bool fits = !full_name.empty() && var_offset.size() == full_shape.size() && shape.is_fully_known() &&
               shape.rank() == full_shape.size() && var_shape.size() == full_shape.size();
   for (std::size_t i = 0; fits && i < full_shape.size(); ++i) {
@@ -39,17 +39,17 @@ TRAINHOOK_DECL void SaveSliceInfo::validate(std::string_view variable, const Par
   }
 }
 
-TRAINHOOK_DECL Output Variable::ref() const { return Output(&handle.node(), 0); }
+Output Variable::ref() const { return Output(&handle.node(), 0); }
 
-TRAINHOOK_DECL std::vector<Variable> global_variables(const Graph& graph) {
+std::vector<Variable> global_variables(const Graph& graph) {
   return graph.collection<Variable>(graph_keys::kGlobalVariables);
 }
 
-TRAINHOOK_DECL std::vector<Variable> local_variables(const Graph& graph) {
+std::vector<Variable> local_variables(const Graph& graph) {
   return graph.collection<Variable>(graph_keys::kLocalVariables);
 }
 
-TRAINHOOK_DECL std::vector<Variable> trainable_variables(const Graph& graph) {
+std::vector<Variable> trainable_variables(const Graph& graph) {
   return graph.collection<Variable>(graph_keys::kTrainableVariables);
 }
 

@@ -9,12 +9,12 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string_view checkpoint_version_name(std::uint64_t version) {
+std::string_view checkpoint_version_name(std::uint64_t version) {
   constexpr std::string_view kNames[] = {"LEGACY", "V1", "V2"};
   return version < std::size(kNames) ? kNames[version] : "";
 }
 
-TRAINHOOK_DECL std::optional<std::uint64_t> checkpoint_version_of_name(std::string_view name) {
+std::optional<std::uint64_t> checkpoint_version_of_name(std::string_view name) {
   for (std::uint64_t version = 0; !checkpoint_version_name(version).empty(); ++version) {
     if (checkpoint_version_name(version) == name) return version;
   }

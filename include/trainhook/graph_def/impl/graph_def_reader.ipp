@@ -21,7 +21,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL GraphDef GraphDefReader::read(WireReader reader) {
+GraphDef GraphDefReader::read(WireReader reader) {
   GraphDef def{.source = std::string(what_)};
   while (reader.next()) {
     GraphMessage part;
@@ -32,7 +32,7 @@ TRAINHOOK_DECL GraphDef GraphDefReader::read(WireReader reader) {
   return def;
 }
 
-TRAINHOOK_DECL NodeDef GraphDefReader::read_node(const NodeMessage& message) {
+NodeDef GraphDefReader::read_node(const NodeMessage& message) {
   NodeDef node{.name = checked_name(message.name, what_), .op = checked_name(message.op.value_or(""), what_)};
   for (const std::string_view input : message.input) node.inputs.push_back(checked_name(input, what_));
   for (const AttrMessage& attr : message.attr) read_attr(attr, node);
@@ -45,7 +45,7 @@ TRAINHOOK_DECL NodeDef GraphDefReader::read_node(const NodeMessage& message) {
   return node;
 }
 
-TRAINHOOK_DECL void GraphDefReader::read_attr(const AttrMessage& message, NodeDef& node) {
+void GraphDefReader::read_attr(const AttrMessage& message, NodeDef& node) {
   const std::string key = checked_name(message.key.value_or(""), what_);
   try {
     node.attrs.insert_or_assign(key, read_value(WireReader(message.value, what_), node, key));
@@ -55,7 +55,7 @@ TRAINHOOK_DECL void GraphDefReader::read_attr(const AttrMessage& message, NodeDe
   }
 }
 
-TRAINHOOK_DECL AttrValue GraphDefReader::read_value(WireReader reader, const NodeDef& node, const std::string& key) {
+AttrValue GraphDefReader::read_value(WireReader reader, const NodeDef& node, const std::string& key) {
   AttrValueMessage message;
   while (reader.next()) {
     if (!read_known_field(reader, message)) refuse();
@@ -73,11 +73,11 @@ TRAINHOOK_DECL AttrValue GraphDefReader::read_value(WireReader reader, const Nod
   refuse();
 }
 
-TRAINHOOK_DECL void GraphDefReader::refuse() const {
+void GraphDefReader::refuse() const {
   throw UnimplementedError("{}: this library does not support functions, or lists of tensors or booleans", what_);
 }
 
-TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const NodeDef& node, const std::string& key) {
+AttrValue GraphDefReader::read_list(WireReader reader, const NodeDef& node, const std::string& key) {
   ListValueMessage list;
   while (reader.next()) {
     if (!read_known_field(reader, list)) refuse();
@@ -103,21 +103,21 @@ TRAINHOOK_DECL AttrValue GraphDefReader::read_list(WireReader reader, const Node
   return std::move(list.i);
 }
 
-TRAINHOOK_DECL bool is_text_name(std::string_view path) noexcept { return path.ends_with("txt"); }
+bool is_text_name(std::string_view path) noexcept { return path.ends_with("txt"); }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL GraphDef parse_graph_def(std::string_view bytes, std::string_view what) {
+GraphDef parse_graph_def(std::string_view bytes, std::string_view what) {
   return detail::GraphDefReader(what).read(detail::WireReader(bytes, what));
 }
 
-TRAINHOOK_DECL GraphDef parse_graph_def_text(std::string_view text, std::string_view what) {
+GraphDef parse_graph_def_text(std::string_view text, std::string_view what) {
   return parse_graph_def(detail::wire_from_text(text, what, detail::kTextFields<detail::GraphMessage>), what);
 }
 
-TRAINHOOK_DECL GraphDef read_graph_def(FileSystem& file_system, const std::string& path) {
+GraphDef read_graph_def(FileSystem& file_system, const std::string& path) {
   const std::string content = read_file(file_system, path);
   return detail::is_text_name(path) ? parse_graph_def_text(content, path) : parse_graph_def(content, path);
 }

@@ -21,16 +21,16 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void append_nodes(std::string& bytes, const Graph& graph, const GraphDefOptions& options) {
+void append_nodes(std::string& bytes, const Graph& graph, const GraphDefOptions& options) {
   for (const Node& node : graph.nodes()) append_node(bytes, node_def_of(node), options.add_shapes);
 }
 
-TRAINHOOK_DECL void append_versions(std::string& bytes) {
+void append_versions(std::string& bytes) {
   append_message(bytes, GraphMessage{.versions = VersionMessage{.producer = kGraphDefProducer}});
 }
 
-TRAINHOOK_DECL void for_each_piece(const Graph& graph, const GraphDefOptions& options,
-                                   FunctionRef<void(std::string_view piece)> take) {
+void for_each_piece(const Graph& graph, const GraphDefOptions& options,
+                    FunctionRef<void(std::string_view piece)> take) {
   constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
   std::string piece;
   for (const Node& node : graph.nodes()) {
@@ -44,13 +44,13 @@ TRAINHOOK_DECL void for_each_piece(const Graph& graph, const GraphDefOptions& op
   take(piece);
 }
 
-TRAINHOOK_DECL void print_graph(TextProtoPrinter& printer, const Graph& graph, const GraphDefOptions& options) {
+inline void print_graph(TextProtoPrinter& printer, const Graph& graph, const GraphDefOptions& options) {
   for_each_piece(graph, options,
                  [&](std::string_view piece) { print_from_wire(printer, piece, kTextFields<GraphMessage>); });
 }
 
-TRAINHOOK_DECL void write_graph_file(FileSystem& file_system, const std::string& path, const Graph& graph, bool as_text,
-                                     const GraphDefOptions& options) {
+void write_graph_file(FileSystem& file_system, const std::string& path, const Graph& graph, bool as_text,
+                      const GraphDefOptions& options) {
   const auto append = [&](WritableFile& file) {
     const auto append_piece = [&](std::string_view piece) { file.append(piece); };
     if (!as_text) return for_each_piece(graph, options, append_piece);
@@ -61,7 +61,7 @@ TRAINHOOK_DECL void write_graph_file(FileSystem& file_system, const std::string&
   write_file_atomically(file_system, path, append, &is_graph_def);
 }
 
-TRAINHOOK_DECL bool is_graph_def(std::string_view beginning) {
+bool is_graph_def(std::string_view beginning) {
   constexpr std::string_view kFirstField = "\n";  // its tag: a graph's first node, and in that its name
   const auto is_last = [](char byte) { return (static_cast<unsigned char>(byte) & 0x80U) == 0; };
   std::string_view name = beginning.substr((std::min)(beginning.size(), std::size_t{1}));
@@ -75,7 +75,7 @@ TRAINHOOK_DECL bool is_graph_def(std::string_view beginning) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string as_graph_def(const Graph& graph, const GraphDefOptions& options) {
+std::string as_graph_def(const Graph& graph, const GraphDefOptions& options) {
   std::string bytes;
   bytes.reserve(detail::expected_bytes(graph));
   detail::append_nodes(bytes, graph, options);
@@ -83,14 +83,14 @@ TRAINHOOK_DECL std::string as_graph_def(const Graph& graph, const GraphDefOption
   return bytes;
 }
 
-TRAINHOOK_DECL std::string as_graph_def_text(const Graph& graph, const GraphDefOptions& options) {
+std::string as_graph_def_text(const Graph& graph, const GraphDefOptions& options) {
   detail::TextProtoPrinter printer;
   detail::print_graph(printer, graph, options);
   return std::move(printer).text();
 }
 
-TRAINHOOK_DECL std::string write_graph(FileSystem& file_system, const Graph& graph, std::string_view directory,
-                                       std::string_view name, bool as_text) {
+std::string write_graph(FileSystem& file_system, const Graph& graph, std::string_view directory, std::string_view name,
+                        bool as_text) {
   std::string path = join_path(directory, name);
   detail::write_graph_file(file_system, path, graph, as_text, {});
   return path;

@@ -194,8 +194,7 @@ class GraphDefImporter {
   std::string prefix_;
 };
 
-TRAINHOOK_DECL std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def,
-                                                   const ImportGraphDefOptions& options) {
+std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options) {
   const bool has_resources =
       std::ranges::any_of(def.nodes, [](const NodeDef& node) { return find_resource_op(node.op) != nullptr; });
   if (!has_resources || find_op_def("VarHandleOp", options.op_defs) != nullptr) {
@@ -211,8 +210,7 @@ TRAINHOOK_DECL std::vector<Operation> import_nodes(Graph& graph, const GraphDef&
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def,
-                                                       const ImportGraphDefOptions& options) {
+std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options) {
   std::vector<Operation> operations = detail::import_nodes(graph, def, options);
   detail::note_unfilled_queues(graph, operations, def.source);
   return operations;

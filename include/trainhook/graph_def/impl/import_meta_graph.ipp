@@ -142,7 +142,7 @@ class MetaGraphImporter {
 
 namespace trainhook {
 
-TRAINHOOK_DECL void import_meta_graph(Graph& graph, const MetaGraphDef& def, const ImportMetaGraphOptions& options) {
+void import_meta_graph(Graph& graph, const MetaGraphDef& def, const ImportMetaGraphOptions& options) {
   detail::MetaGraphImporter(graph, def, options).import();
 }
 

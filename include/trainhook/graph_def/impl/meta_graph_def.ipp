@@ -24,7 +24,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string variable_message(const Variable& variable) {
+inline std::string variable_message(const Variable& variable) {
   const std::string& name = variable.name();
   VariableMessage message{
       .variable_name = variable.ref().name(),
@@ -39,8 +39,7 @@ TRAINHOOK_DECL std::string variable_message(const Variable& variable) {
 }
 
 /// Appends the nodes that TensorFlow expects of a variable and that `variable` lacks. Returns whether there are any.
-TRAINHOOK_DECL bool append_missing_nodes(std::string& bytes, const Graph& graph, const Variable& variable,
-                                         bool add_shapes) {
+inline bool append_missing_nodes(std::string& bytes, const Graph& graph, const Variable& variable, bool add_shapes) {
   const std::string& name = variable.name();
   const std::size_t before = bytes.size();
   if (!variable.initializer.has_value() && !graph.find_operation(name + "/Assign").has_value()) {
@@ -67,7 +66,7 @@ TRAINHOOK_DECL bool append_missing_nodes(std::string& bytes, const Graph& graph,
 }
 
 /// The same for all variables. One whose memory is the user's lacks an initial value and its assignment.
-TRAINHOOK_DECL void append_missing_nodes(std::string& bytes, const Graph& graph, bool add_shapes) {
+inline void append_missing_nodes(std::string& bytes, const Graph& graph, bool add_shapes) {
   std::set<std::string> done;
   for (const auto& [key, items] : graph.collections()) {
     for (const std::any& item : items) {
@@ -88,7 +87,7 @@ struct CollectionItems {
   std::vector<std::string> messages{};
 };
 
-TRAINHOOK_DECL CollectionItems items_in_files(const std::vector<std::any>& items) {
+inline CollectionItems items_in_files(const std::vector<std::any>& items) {
   CollectionItems result;
   for (const std::any& item : items) {
     if (const Variable* variable = std::any_cast<Variable>(&item)) {
@@ -105,7 +104,7 @@ TRAINHOOK_DECL CollectionItems items_in_files(const std::vector<std::any>& items
 }
 
 /// Appends the collection to the bytes of a MetaGraphDef, unless nothing in it can be in a file.
-TRAINHOOK_DECL void append_collection(std::string& bytes, const std::string& key, const std::vector<std::any>& items) {
+inline void append_collection(std::string& bytes, const std::string& key, const std::vector<std::any>& items) {
   const CollectionItems found = items_in_files(items);
   if (found.nodes.empty() && found.messages.empty()) return;
   const bool has_messages = !found.messages.empty();
@@ -117,7 +116,7 @@ TRAINHOOK_DECL void append_collection(std::string& bytes, const std::string& key
   append_message(bytes, part);
 }
 
-TRAINHOOK_DECL SaverMessage saver_message(const SaverNodes& saver, const MetaGraphOptions& options) {
+inline SaverMessage saver_message(const SaverNodes& saver, const MetaGraphOptions& options) {
   constexpr std::uint64_t kV2 = 2;
   return {.filename_tensor_name = saver.filename_tensor_name,
           .save_tensor_name = saver.save_tensor_name,
@@ -132,7 +131,7 @@ TRAINHOOK_DECL SaverMessage saver_message(const SaverNodes& saver, const MetaGra
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string export_meta_graph(const Graph& graph, const MetaGraphOptions& options) {
+std::string export_meta_graph(const Graph& graph, const MetaGraphOptions& options) {
   using namespace detail;
   const std::vector<Variable> saved = options.variables ? *options.variables : global_variables(graph);
   const bool add_saver = options.add_saver && !saved.empty();
@@ -151,7 +150,7 @@ TRAINHOOK_DECL std::string export_meta_graph(const Graph& graph, const MetaGraph
   return bytes;
 }
 
-TRAINHOOK_DECL std::string export_meta_graph_text(const Graph& graph, const MetaGraphOptions& options) {
+std::string export_meta_graph_text(const Graph& graph, const MetaGraphOptions& options) {
   return detail::text_from_wire(export_meta_graph(graph, options), detail::kTextFields<detail::MetaGraphMessage>);
 }
 

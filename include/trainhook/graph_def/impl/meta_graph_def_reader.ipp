@@ -14,7 +14,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL SaverDef saver_def(const SaverMessage& message, std::string_view what) {
+inline SaverDef saver_def(const SaverMessage& message, std::string_view what) {
   return {.filename_tensor_name = checked_name(message.filename_tensor_name, what),
           .save_tensor_name = checked_name(message.save_tensor_name, what),
           .restore_op_name = checked_name(message.restore_op_name, what),
@@ -23,7 +23,7 @@ TRAINHOOK_DECL SaverDef saver_def(const SaverMessage& message, std::string_view 
           .keep_checkpoint_every_n_hours = message.keep_checkpoint_every_n_hours.value_or(0.0F)};
 }
 
-TRAINHOOK_DECL CollectionDef collection_def(const CollectionEntryMessage& entry, std::string_view what) {
+inline CollectionDef collection_def(const CollectionEntryMessage& entry, std::string_view what) {
   CollectionDef collection{.key = checked_name(entry.key.value_or(""), what)};
   if (entry.value.node_list) {
     for (const std::string_view name : entry.value.node_list->value)
@@ -38,7 +38,7 @@ TRAINHOOK_DECL CollectionDef collection_def(const CollectionEntryMessage& entry,
 
 namespace trainhook {
 
-TRAINHOOK_DECL MetaGraphDef parse_meta_graph(std::string_view bytes, std::string_view what) {
+MetaGraphDef parse_meta_graph(std::string_view bytes, std::string_view what) {
   detail::WireReader reader(bytes, what);
   detail::MetaGraphMessage message;
   detail::read_message(reader, message);
@@ -51,11 +51,11 @@ TRAINHOOK_DECL MetaGraphDef parse_meta_graph(std::string_view bytes, std::string
   return def;
 }
 
-TRAINHOOK_DECL MetaGraphDef parse_meta_graph_text(std::string_view text, std::string_view what) {
+MetaGraphDef parse_meta_graph_text(std::string_view text, std::string_view what) {
   return parse_meta_graph(detail::wire_from_text(text, what, detail::kTextFields<detail::MetaGraphMessage>), what);
 }
 
-TRAINHOOK_DECL MetaGraphDef read_meta_graph(FileSystem& file_system, const std::string& path) {
+MetaGraphDef read_meta_graph(FileSystem& file_system, const std::string& path) {
   const std::string content = read_file(file_system, path);
   return detail::is_text_name(path) ? parse_meta_graph_text(content, path) : parse_meta_graph(content, path);
 }

@@ -19,7 +19,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::optional<InputName> parse_input_name(std::string_view input) noexcept {
+std::optional<InputName> parse_input_name(std::string_view input) noexcept {
   if (input.starts_with('^')) return InputName{.node = input.substr(1), .is_control = true};
   const std::size_t colon = input.rfind(':');
   if (colon == std::string_view::npos) return InputName{.node = input};
@@ -30,7 +30,7 @@ TRAINHOOK_DECL std::optional<InputName> parse_input_name(std::string_view input)
   return name;
 }
 
-TRAINHOOK_DECL ListValueMessage list_message(const AttrValue& value) {
+inline ListValueMessage list_message(const AttrValue& value) {
   ListValueMessage list;
   if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
     list.s.assign(strings->begin(), strings->end());
@@ -49,7 +49,7 @@ TRAINHOOK_DECL ListValueMessage list_message(const AttrValue& value) {
 
 /// The value as a message, which points to it and to `list`. A chain of questions: a visitor is a function for each
 /// alternative.
-TRAINHOOK_DECL AttrValueMessage attr_value_message(const AttrValue& value, std::string& list) {
+inline AttrValueMessage attr_value_message(const AttrValue& value, std::string& list) {
   AttrValueMessage message;
   if (const auto* text = std::get_if<std::string>(&value)) {
     message.value = std::string_view(*text);
@@ -73,7 +73,7 @@ TRAINHOOK_DECL AttrValueMessage attr_value_message(const AttrValue& value, std::
 }
 
 /// The bytes of large constants among the attributes, of which there is no copy but in the file's bytes.
-TRAINHOOK_DECL std::size_t content_bytes(const Attrs& attrs) noexcept {
+inline std::size_t content_bytes(const Attrs& attrs) noexcept {
   std::size_t size = 0;
   for (const auto& [key, value] : attrs) {
     if (const auto* tensor = std::get_if<Tensor>(&value)) size += tensor_content(*tensor).size();
@@ -81,7 +81,7 @@ TRAINHOOK_DECL std::size_t content_bytes(const Attrs& attrs) noexcept {
   return size;
 }
 
-TRAINHOOK_DECL void append_attr(std::string& bytes, std::string_view key, const AttrValueMessage& value) {
+inline void append_attr(std::string& bytes, std::string_view key, const AttrValueMessage& value) {
   append_nested(bytes, field_number(&NodeMessage::attr), [&] {
     append_element(bytes, field_number(&AttrMessage::key), key);
     append_element(bytes, field_number(&AttrMessage::value), value);
@@ -89,7 +89,7 @@ TRAINHOOK_DECL void append_attr(std::string& bytes, std::string_view key, const 
 }
 
 /// @param zeros the value of a Const, which sorts after its other attributes; or null
-TRAINHOOK_DECL void append_fields(std::string& bytes, const NodeDef& node, const TensorMessage* zeros) {
+inline void append_fields(std::string& bytes, const NodeDef& node, const TensorMessage* zeros) {
   append_field(bytes, field_number(&NodeMessage::name), node.name);
   append_element(bytes, field_number(&NodeMessage::op), node.op);
   append_field(bytes, field_number(&NodeMessage::input), node.inputs);
@@ -100,7 +100,7 @@ TRAINHOOK_DECL void append_fields(std::string& bytes, const NodeDef& node, const
   if (zeros != nullptr) append_attr(bytes, "value", {.value = *zeros});
 }
 
-TRAINHOOK_DECL void append_node(std::string& bytes, NodeDef node, bool add_shapes, const TensorMessage* zeros) {
+void append_node(std::string& bytes, NodeDef node, bool add_shapes, const TensorMessage* zeros) {
   if (add_shapes && !node.output_shapes.empty())
     node.attrs.insert_or_assign("_output_shapes", std::move(node.output_shapes));
   // At once, so that the string does not grow again when lengths are put into it.
@@ -109,14 +109,13 @@ TRAINHOOK_DECL void append_node(std::string& bytes, NodeDef node, bool add_shape
   append_nested(bytes, field_number(&GraphMessage::node), [&] { append_fields(bytes, node, zeros); });
 }
 
-TRAINHOOK_DECL void append_zeros(std::string& bytes, std::string name, DType dtype, const Shape& shape,
-                                 bool add_shapes) {
+void append_zeros(std::string& bytes, std::string name, DType dtype, const Shape& shape, bool add_shapes) {
   const TensorMessage zeros = zeros_message(dtype, shape);
   append_node(bytes, {.name = std::move(name), .op = "Const", .attrs = {{"dtype", dtype}}, .output_shapes = {shape}},
               add_shapes, &zeros);
 }
 
-TRAINHOOK_DECL std::size_t expected_bytes(const Node& node) {
+inline std::size_t expected_bytes(const Node& node) {
   constexpr std::size_t kAttr = 40;
   std::size_t size = kTypicalNode / 4 + node.name().size() + content_bytes(node.attrs()) + kAttr * node.attrs().size();
   for (const Output& input : node.inputs()) size += input.node().name().size() + 8;
@@ -126,7 +125,7 @@ TRAINHOOK_DECL std::size_t expected_bytes(const Node& node) {
   return size;
 }
 
-TRAINHOOK_DECL std::size_t expected_bytes(const Graph& graph) {
+std::size_t expected_bytes(const Graph& graph) {
   std::size_t size = kTypicalNode;  // of the versions, too
   for (const Node& node : graph.nodes()) size += expected_bytes(node);
   return size;
@@ -136,7 +135,7 @@ TRAINHOOK_DECL std::size_t expected_bytes(const Graph& graph) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL NodeDef node_def_of(const Node& node) {
+NodeDef node_def_of(const Node& node) {
   NodeDef def{.name = node.name(), .op = node.type(), .attrs = node.attrs()};
   for (const Output& input : node.inputs()) def.inputs.push_back(detail::input_name(input));
   for (const Operation& input : node.control_inputs()) def.inputs.push_back("^" + input.name());

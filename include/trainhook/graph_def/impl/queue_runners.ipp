@@ -19,7 +19,7 @@
 namespace trainhook::detail {
 
 /// Of the nodes that `root` needs, one that cannot run; an empty handle if all can.
-TRAINHOOK_DECL Operation find_unknown(const Operation& root, std::span<const OpDef> op_defs) {
+inline Operation find_unknown(const Operation& root, std::span<const OpDef> op_defs) {
   std::vector<Operation> open{root};
   std::unordered_set<const Node*> seen{&root.node()};
   while (!open.empty()) {
@@ -35,9 +35,8 @@ TRAINHOOK_DECL Operation find_unknown(const Operation& root, std::span<const OpD
   return {};
 }
 
-TRAINHOOK_DECL void import_queue_runners(Graph& graph, const std::vector<std::string>& messages,
-                                         const std::string& prefix, std::string_view source,
-                                         std::span<const OpDef> op_defs) {
+void import_queue_runners(Graph& graph, const std::vector<std::string>& messages, const std::string& prefix,
+                          std::string_view source, std::span<const OpDef> op_defs) {
   for (const std::string& message : messages) {
     const auto names = parse_message<QueueRunnerMessage>(message, source);
     const auto find = [&](const std::string& name) {
@@ -62,7 +61,7 @@ TRAINHOOK_DECL void import_queue_runners(Graph& graph, const std::vector<std::st
   }
 }
 
-TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation> imported, std::string_view source) {
+void note_unfilled_queues(Graph& graph, std::span<const Operation> imported, std::string_view source) {
   const auto runners = graph.collection<QueueRunnerDef>(graph_keys::kQueueRunners);
   std::string names;
   for (const Operation& operation : imported) {
@@ -78,7 +77,7 @@ TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation
       source, names);
 }
 
-TRAINHOOK_DECL std::string export_queue_runner(const QueueRunnerDef& runner) {
+std::string export_queue_runner(const QueueRunnerDef& runner) {
   QueueRunnerMessage names{.queue_name = runner.queue_name};
   for (const Operation& operation : runner.enqueue_ops) names.enqueue_op_name.push_back(operation.name());
   if (runner.close_op.has_value()) names.close_op_name = runner.close_op.name();

@@ -15,12 +15,12 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL const ResourceOp* find_resource_op(std::string_view type) noexcept {
+const ResourceOp* find_resource_op(std::string_view type) noexcept {
   const auto found = std::ranges::find(kResourceOps, type, &ResourceOp::type);
   return found == kResourceOps.end() ? nullptr : &*found;
 }
 
-TRAINHOOK_DECL GraphDef ResourceVariables::replaced() && {
+GraphDef ResourceVariables::replaced() && {
   for (const NodeDef& node : def_.nodes) {
     const auto dtype = node.attrs.find("dtype");
     if (node.op == "VarHandleOp" && dtype != node.attrs.end()) dtypes_.emplace(node.name, dtype->second);
@@ -33,7 +33,7 @@ TRAINHOOK_DECL GraphDef ResourceVariables::replaced() && {
   return std::move(def_);
 }
 
-TRAINHOOK_DECL void ResourceVariables::replace(NodeDef& node, const ResourceOp& op) {
+void ResourceVariables::replace(NodeDef& node, const ResourceOp& op) {
   node.op = op.reference;
   node.output_shapes.clear();  // those of handles, and of values that are the same without
   for (const char* key : {"_output_shapes", "allowed_devices", "debug_name", "validate_indices"}) erase(node, key);
@@ -54,7 +54,7 @@ TRAINHOOK_DECL void ResourceVariables::replace(NodeDef& node, const ResourceOp& 
   }
 }
 
-TRAINHOOK_DECL void ResourceVariables::add_axis(NodeDef& gather) {
+void ResourceVariables::add_axis(NodeDef& gather) {
   const Tensor zero(std::int32_t{0});
   axes_.push_back({.name = gather.name + "/axis", .op = "Const", .attrs = {{"dtype", DType::Int32}, {"value", zero}}});
   gather.attrs.insert_or_assign("Taxis", DType::Int32);
@@ -63,7 +63,7 @@ TRAINHOOK_DECL void ResourceVariables::add_axis(NodeDef& gather) {
   gather.inputs.insert(controls, axes_.back().name);
 }
 
-TRAINHOOK_DECL void ResourceVariables::erase(NodeDef& node, std::string_view key) {
+void ResourceVariables::erase(NodeDef& node, std::string_view key) {
   if (const auto found = node.attrs.find(key); found != node.attrs.end()) node.attrs.erase(found);
 }
 

@@ -22,7 +22,7 @@
 namespace trainhook::detail {
 
 /// A prefix for names under which the graph has no node: `save`, or `save_1`, ...
-TRAINHOOK_DECL std::string unused_prefix(const Graph& graph, std::string_view wanted) {
+inline std::string unused_prefix(const Graph& graph, std::string_view wanted) {
   const auto is_used = [&](const std::string& prefix) {
     return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
       return node.name() == prefix || node.name().starts_with(prefix + "/");
@@ -33,18 +33,18 @@ TRAINHOOK_DECL std::string unused_prefix(const Graph& graph, std::string_view wa
   return prefix;
 }
 
-TRAINHOOK_DECL NodeDef const_node(std::string name, const Tensor& value) {
+inline NodeDef const_node(std::string name, const Tensor& value) {
   return {.name = std::move(name),
           .op = "Const",
           .attrs = {{"dtype", value.dtype()}, {"value", value}},
           .output_shapes = {value.shape()}};
 }
 
-TRAINHOOK_DECL Tensor string_vector(const std::vector<std::string>& values) {
+inline Tensor string_vector(const std::vector<std::string>& values) {
   return Tensor::copy_of(std::span<const std::string>(values), Shape{static_cast<std::int64_t>(values.size())});
 }
 
-TRAINHOOK_DECL NodeDef default_placeholder(std::string name, std::string input) {
+inline NodeDef default_placeholder(std::string name, std::string input) {
   return {.name = std::move(name),
           .op = "PlaceholderWithDefault",
           .inputs = {std::move(input)},
@@ -52,7 +52,7 @@ TRAINHOOK_DECL NodeDef default_placeholder(std::string name, std::string input) 
           .output_shapes = {Shape{}}};
 }
 
-TRAINHOOK_DECL SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> variables) {
+SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> variables) {
   std::ranges::sort(variables, {}, [](const Variable& variable) -> const std::string& { return variable.name(); });
   const std::string prefix = unused_prefix(graph, "save");
   const std::string filename = prefix + "/Const";

@@ -17,7 +17,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL TensorShapeMessage shape_message(const PartialShape& shape) {
+TensorShapeMessage shape_message(const PartialShape& shape) {
   return shape.has_rank() ? shape_message(shape.dims()) : TensorShapeMessage{.unknown_rank = true};
 }
 
@@ -32,7 +32,7 @@ template <class T>
 }
 
 /// Sets the field of the tensor's dtype to the first element, which is that of all of them.
-TRAINHOOK_DECL void set_first_element(TensorMessage& message, const Tensor& tensor) {
+inline void set_first_element(TensorMessage& message, const Tensor& tensor) {
   const std::byte* const first = tensor.bytes().data();
   const auto* const floats = reinterpret_cast<const float*>(first);
   const auto* const doubles = reinterpret_cast<const double*>(first);
@@ -57,11 +57,11 @@ TRAINHOOK_DECL void set_first_element(TensorMessage& message, const Tensor& tens
 }
 
 /// Whether all elements have the bits of the first.
-TRAINHOOK_DECL bool is_constant_throughout(std::span<const std::byte> bytes, std::size_t element) {
+inline bool is_constant_throughout(std::span<const std::byte> bytes, std::size_t element) {
   return std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(element), bytes.end(), bytes.begin());
 }
 
-TRAINHOOK_DECL std::string_view tensor_content(const Tensor& tensor) {
+std::string_view tensor_content(const Tensor& tensor) {
   if (tensor.dtype() == DType::String || tensor.num_elements() == 0) return {};
   const std::span<const std::byte> bytes = tensor.bytes();
   if (is_constant_throughout(bytes, dtype_size(tensor.dtype()))) return {};
@@ -69,11 +69,11 @@ TRAINHOOK_DECL std::string_view tensor_content(const Tensor& tensor) {
 }
 
 /// The message of a tensor without its elements.
-TRAINHOOK_DECL TensorMessage empty_message(DType dtype, const Shape& shape) {
+inline TensorMessage empty_message(DType dtype, const Shape& shape) {
   return {.dtype = static_cast<std::uint64_t>(dtype), .tensor_shape = shape_message(shape.dims())};
 }
 
-TRAINHOOK_DECL TensorMessage tensor_message(const Tensor& tensor) {
+TensorMessage tensor_message(const Tensor& tensor) {
   TensorMessage message = empty_message(tensor.dtype(), tensor.shape());
   if (tensor.num_elements() == 0) return message;
   if (tensor.dtype() == DType::String) {
@@ -86,7 +86,7 @@ TRAINHOOK_DECL TensorMessage tensor_message(const Tensor& tensor) {
   return message;
 }
 
-TRAINHOOK_DECL TensorMessage zeros_message(DType dtype, const Shape& shape) {
+TensorMessage zeros_message(DType dtype, const Shape& shape) {
   TensorMessage message = empty_message(dtype, shape);
   if (dtype == DType::String) {
     message.string_val.resize(static_cast<std::size_t>(shape.num_elements()));

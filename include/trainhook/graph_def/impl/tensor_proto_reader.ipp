@@ -18,7 +18,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void FillBudget::take(std::uint64_t bytes, std::string_view what) {
+void FillBudget::take(std::uint64_t bytes, std::string_view what) {
   if (bytes > left_) {
     throw DataLossError("{} is damaged or of another format: its constants repeat one value over more than {} bytes",
                         what, kBytes);
@@ -26,7 +26,7 @@ TRAINHOOK_DECL void FillBudget::take(std::uint64_t bytes, std::string_view what)
   left_ -= bytes;
 }
 
-TRAINHOOK_DECL DType read_dtype(std::uint64_t number, std::string_view what) {
+DType read_dtype(std::uint64_t number, std::string_view what) {
   const std::uint64_t plain = number > 100 ? number - 100 : number;
   if (plain < 256 && find_dtype(static_cast<DType>(plain)) != nullptr) return static_cast<DType>(plain);
   const auto other = std::ranges::find(kOtherDTypes, plain, &OtherDType::number);
@@ -34,7 +34,7 @@ TRAINHOOK_DECL DType read_dtype(std::uint64_t number, std::string_view what) {
   throw UnimplementedError("{}: dtype number {} is not known here", what, number);
 }
 
-TRAINHOOK_DECL PartialShape read_shape(const TensorShapeMessage& message, std::string_view what) {
+PartialShape read_shape(const TensorShapeMessage& message, std::string_view what) {
   const std::vector<std::int64_t> dims = dims_of(message);
   for (const std::int64_t size : dims) {
     if (size < kUnknownDim)
@@ -162,7 +162,7 @@ class TensorMaker {
   std::string elements_;  // those given as numbers, in memory form
 };
 
-TRAINHOOK_DECL Tensor read_tensor(const TensorMessage& message, std::string_view what, FillBudget& budget) {
+Tensor read_tensor(const TensorMessage& message, std::string_view what, FillBudget& budget) {
   return TensorMaker(message, what, budget).make();
 }
 

@@ -17,7 +17,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL UnknownNodes::UnknownNodes(const GraphDef& def, std::span<const OpDef> extra) : def_(&def) {
+UnknownNodes::UnknownNodes(const GraphDef& def, std::span<const OpDef> extra) : def_(&def) {
   for (const NodeDef& node : def.nodes) {
     if (find_op_def(node.op, extra) != nullptr) continue;
     nodes_.push_back(&node);
@@ -27,7 +27,7 @@ TRAINHOOK_DECL UnknownNodes::UnknownNodes(const GraphDef& def, std::span<const O
   for (const NodeDef& node : def.nodes) add_reader(node, find_op_def(node.op, extra));
 }
 
-TRAINHOOK_DECL void UnknownNodes::add_reader(const NodeDef& reader, const OpDef* op) {
+void UnknownNodes::add_reader(const NodeDef& reader, const OpDef* op) {
   std::optional<std::vector<DType>> wanted;
   for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
     constexpr std::size_t kMostOutputs = 1 << 16;
@@ -46,7 +46,7 @@ TRAINHOOK_DECL void UnknownNodes::add_reader(const NodeDef& reader, const OpDef*
   }
 }
 
-TRAINHOOK_DECL std::vector<OutputSpec> UnknownNodes::outputs(const NodeDef& node) const {
+std::vector<OutputSpec> UnknownNodes::outputs(const NodeDef& node) const {
   const std::vector<DType>& dtypes = dtypes_.at(node.name);
   std::vector<OutputSpec> result;
   for (std::size_t i = 0; i < dtypes.size(); ++i)
@@ -54,7 +54,7 @@ TRAINHOOK_DECL std::vector<OutputSpec> UnknownNodes::outputs(const NodeDef& node
   return result;
 }
 
-TRAINHOOK_DECL void UnknownNodes::log() const {
+void UnknownNodes::log() const {
   constexpr std::size_t kMostNamed = 5;
   if (nodes_.empty()) return;
   std::vector<std::string_view> types;

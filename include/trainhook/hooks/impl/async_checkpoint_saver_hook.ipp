@@ -19,19 +19,19 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL AsyncCheckpointSaverHook::AsyncCheckpointSaverHook(Options options)
+AsyncCheckpointSaverHook::AsyncCheckpointSaverHook(Options options)
     : job_(std::make_unique<detail::CheckpointJob>("AsyncCheckpointSaverHook", std::move(options),
                                                    detail::SaveStart::LogThenListeners)) {}
 
-TRAINHOOK_DECL AsyncCheckpointSaverHook::AsyncCheckpointSaverHook(AsyncCheckpointSaverHook&& other) noexcept = default;
+AsyncCheckpointSaverHook::AsyncCheckpointSaverHook(AsyncCheckpointSaverHook&& other) noexcept = default;
 
-TRAINHOOK_DECL AsyncCheckpointSaverHook::~AsyncCheckpointSaverHook() = default;
+AsyncCheckpointSaverHook::~AsyncCheckpointSaverHook() = default;
 
-TRAINHOOK_DECL std::optional<std::int64_t> AsyncCheckpointSaverHook::last_saved_step() const noexcept {
+std::optional<std::int64_t> AsyncCheckpointSaverHook::last_saved_step() const noexcept {
   return job_->last_saved_step();
 }
 
-TRAINHOOK_DECL void AsyncCheckpointSaverHook::wait_until_written() {
+void AsyncCheckpointSaverHook::wait_until_written() {
   if (writer_ == nullptr) return;
   if (job_->awaits_parts())
     throw FailedPreconditionError(
@@ -41,9 +41,9 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::wait_until_written() {
   writer_->wait();
 }
 
-TRAINHOOK_DECL std::string AsyncCheckpointSaverHook::writes_to() const { return job_->directory(); }
+std::string AsyncCheckpointSaverHook::writes_to() const { return job_->directory(); }
 
-TRAINHOOK_DECL void AsyncCheckpointSaverHook::begin(Graph& graph) {
+void AsyncCheckpointSaverHook::begin(Graph& graph) {
   writer_ = std::make_unique<detail::BackgroundWriter>();
   job_->begin(graph, services());
   services().before_recovery([this] {
@@ -51,7 +51,7 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::begin(Graph& graph) {
   });
 }
 
-TRAINHOOK_DECL void AsyncCheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
+void AsyncCheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   writer_->wait();
   take_outcomes(session);
   if (!job_->is_restored(session)) {
@@ -61,19 +61,18 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::after_create_session(SessionRef se
   if (job_->is_stopped_by_listener(session)) coordinator.request_stop();
 }
 
-TRAINHOOK_DECL SessionRunArgs AsyncCheckpointSaverHook::before_run(SessionRunContext& context) {
+SessionRunArgs AsyncCheckpointSaverHook::before_run(SessionRunContext& context) {
   if (!job_->is_described()) job_->describe(context.session().graph());
   return {};
 }
 
-TRAINHOOK_DECL void AsyncCheckpointSaverHook::after_run(SessionRunContext& context,
-                                                        const SessionRunValues& /*values*/) {
+void AsyncCheckpointSaverHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   job_->keep_directory(context);
   if (writer_->has_outcome() && take_outcomes(context.session())) context.request_stop();
   if (job_->is_due(context) && save(context.session(), context.global_step())) context.request_stop();
 }
 
-TRAINHOOK_DECL void AsyncCheckpointSaverHook::end(SessionRef session) {
+void AsyncCheckpointSaverHook::end(SessionRef session) {
   std::exception_ptr failure;
   try {
     job_->fetch_parts();
@@ -89,7 +88,7 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::end(SessionRef session) {
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-TRAINHOOK_DECL void AsyncCheckpointSaverHook::abort(const std::exception_ptr& /*error*/) noexcept {
+void AsyncCheckpointSaverHook::abort(const std::exception_ptr& /*error*/) noexcept {
   if (writer_ != nullptr) {
     writer_->wait();
     while (const auto outcome = writer_->take_outcome()) job_->finish(outcome->step, outcome->prefix, outcome->error);
@@ -98,7 +97,7 @@ TRAINHOOK_DECL void AsyncCheckpointSaverHook::abort(const std::exception_ptr& /*
   job_->abort();
 }
 
-TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int64_t step) {
+bool AsyncCheckpointSaverHook::save(SessionRef session, std::int64_t step) {
   if (writer_->is_busy() && !may_overlap(step)) return false;
   const bool stop = take_outcomes(session);
   if (job_->is_vetoed(session, step)) return stop;
@@ -117,7 +116,7 @@ TRAINHOOK_DECL bool AsyncCheckpointSaverHook::save(SessionRef session, std::int6
   return stop;
 }
 
-TRAINHOOK_DECL bool AsyncCheckpointSaverHook::may_overlap(std::int64_t step) {
+bool AsyncCheckpointSaverHook::may_overlap(std::int64_t step) {
   const bool waits =
       job_->overlap() == SaveOverlap::Wait || (job_->overlap() != SaveOverlap::Skip && job_->awaits_parts());
   if (waits && !job_->fetch_parts(step)) return false;
@@ -130,14 +129,14 @@ TRAINHOOK_DECL bool AsyncCheckpointSaverHook::may_overlap(std::int64_t step) {
   return false;
 }
 
-TRAINHOOK_DECL void AsyncCheckpointSaverHook::report_replaced(SessionRef session, std::int64_t step, std::int64_t by) {
+void AsyncCheckpointSaverHook::report_replaced(SessionRef session, std::int64_t step, std::int64_t by) {
   const std::string reason =
       fmt::format("the checkpoint of step {} was waiting to be written and is replaced by that of step {}", step, by);
   log_warning("{}: {}", job_->hook(), reason);
   job_->not_saved(session, step, std::make_exception_ptr(CancelledError(reason)));
 }
 
-TRAINHOOK_DECL bool AsyncCheckpointSaverHook::take_outcomes(SessionRef session) {
+bool AsyncCheckpointSaverHook::take_outcomes(SessionRef session) {
   bool stop = false;
   std::exception_ptr failure;
   while (const auto outcome = writer_->take_outcome()) {

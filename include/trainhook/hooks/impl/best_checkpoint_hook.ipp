@@ -22,7 +22,7 @@
 namespace trainhook::detail {
 
 /// The hook that saves the model; null: there is none, and a directory is given.
-TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_beside(const Graph& graph, const std::string& directory) {
+inline std::shared_ptr<CheckpointClaim> claim_beside(const Graph& graph, const std::string& directory) {
   const auto claims = checkpoint_claims(graph);
   if (claims.size() == 1) return claims.front();
   if (!directory.empty()) return nullptr;
@@ -36,24 +36,24 @@ TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_beside(const Graph& graph,
 
 namespace trainhook {
 
-TRAINHOOK_DECL BestCheckpointHook::BestCheckpointHook(Options options) : options_(std::move(options)) {
+BestCheckpointHook::BestCheckpointHook(Options options) : options_(std::move(options)) {
   if (options_.keep < 1)
     throw InvalidArgumentError("BestCheckpointHook: keep is {}; it must be at least 1", options_.keep);
   if (options_.metric.empty())
     throw InvalidArgumentError("BestCheckpointHook: metric is empty; give the name of one, such as 'eval/loss'");
 }
 
-TRAINHOOK_DECL BestCheckpointHook::BestCheckpointHook(BestCheckpointHook&& other) noexcept = default;
+BestCheckpointHook::BestCheckpointHook(BestCheckpointHook&& other) noexcept = default;
 
-TRAINHOOK_DECL BestCheckpointHook::~BestCheckpointHook() = default;
+BestCheckpointHook::~BestCheckpointHook() = default;
 
-TRAINHOOK_DECL void BestCheckpointHook::begin(Graph& graph) {
+void BestCheckpointHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "BestCheckpointHook");
   folder_.reset();
   best_.clear();
 }
 
-TRAINHOOK_DECL void BestCheckpointHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void BestCheckpointHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   seen_.reset();
   const PublishedMetric* restored = services().metric(options_.metric);
   if (restored != nullptr && restored->step < read_global_step(session, global_step_)) seen_ = restored->step;
@@ -64,31 +64,31 @@ TRAINHOOK_DECL void BestCheckpointHook::after_create_session(SessionRef session,
   best_ = folder_->best();
 }
 
-TRAINHOOK_DECL SessionRunArgs BestCheckpointHook::before_run(SessionRunContext& context) {
+SessionRunArgs BestCheckpointHook::before_run(SessionRunContext& context) {
   has_run_ = true;
   if (const PublishedMetric* metric = news()) consider(context.session(), context.global_step(), *metric);
   return {};
 }
 
-TRAINHOOK_DECL void BestCheckpointHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void BestCheckpointHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   folder_->keep_directory(context);
   if (const PublishedMetric* metric = news()) consider(context.session(), context.global_step(), *metric);
 }
 
-TRAINHOOK_DECL void BestCheckpointHook::end(SessionRef session) {
+void BestCheckpointHook::end(SessionRef session) {
   const std::shared_ptr<void> unlock(nullptr, [this](void*) { folder_.reset(); });  // even if the save throws
   if (const PublishedMetric* metric = news()) consider(session, read_global_step(session, global_step_), *metric);
   if (!seen_) detail::warn_if_never_published("BestCheckpointHook", options_.metric, services());
 }
 
-TRAINHOOK_DECL void BestCheckpointHook::abort(const std::exception_ptr& /*error*/) noexcept { folder_.reset(); }
+void BestCheckpointHook::abort(const std::exception_ptr& /*error*/) noexcept { folder_.reset(); }
 
-TRAINHOOK_DECL const PublishedMetric* BestCheckpointHook::news() const {
+const PublishedMetric* BestCheckpointHook::news() const {
   const PublishedMetric* metric = services().metric(options_.metric);
   return metric != nullptr && metric->step != seen_ ? metric : nullptr;
 }
 
-TRAINHOOK_DECL void BestCheckpointHook::consider(SessionRef session, std::int64_t step, const PublishedMetric& metric) {
+void BestCheckpointHook::consider(SessionRef session, std::int64_t step, const PublishedMetric& metric) {
   if (metric.step > step) return;  // of the run that is about to begin
   seen_ = metric.step;
   if (metric.step < step) {

@@ -32,13 +32,13 @@
 namespace trainhook::detail {
 
 /// What the graph's saver saves, or everything if it has none, or several.
-TRAINHOOK_DECL SaverOptions saver_options_of(const Graph& graph) {
+inline SaverOptions saver_options_of(const Graph& graph) {
   const auto savers = graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers);
   return savers.size() == 1 && savers.front() != nullptr ? savers.front()->options() : SaverOptions{};
 }
 
-TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, HookServices& services,
-                                                const Graph& graph, std::shared_ptr<CheckpointClaim> model)
+BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, HookServices& services, const Graph& graph,
+                                 std::shared_ptr<CheckpointClaim> model)
     : options_(std::move(options)),
       services_(&services),
       model_(std::move(model)),
@@ -61,7 +61,7 @@ TRAINHOOK_DECL BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, H
   for (const auto& companion : claim_->companions) companion->tidy_all();
 }
 
-TRAINHOOK_DECL bool BestCheckpoints::is_wanted(std::int64_t step, double value) const {
+bool BestCheckpoints::is_wanted(std::int64_t step, double value) const {
   if (is_nan(value) || step < options_.from_step) return false;
   const BestCheckpoint wanted{.step = step, .value = value};
   const auto same = std::ranges::find(best_, step, &BestCheckpoint::step);
@@ -69,12 +69,12 @@ TRAINHOOK_DECL bool BestCheckpoints::is_wanted(std::int64_t step, double value) 
   return std::ssize(best_) < options_.keep || ranks_before(wanted, best_.back());
 }
 
-TRAINHOOK_DECL void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const {
+void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const {
   if (model_ == nullptr) return;
   for (const auto& companion : model_->companions) companion->restore(session, step, services_->restored_from());
 }
 
-TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
+std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
   std::vector<CheckpointCompanion::Commit> companions;
   for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
   claim_->confirm_directory(step);  // before the input's commit, too
@@ -105,11 +105,11 @@ TRAINHOOK_DECL std::string BestCheckpoints::save(SessionRef session, std::int64_
   return prefix;
 }
 
-TRAINHOOK_DECL bool BestCheckpoints::ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept {
+bool BestCheckpoints::ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept {
   return is_better(options_.better, a.value, b.value) || (a.value == b.value && a.step < b.step);
 }
 
-TRAINHOOK_DECL std::vector<BestCheckpoint> BestCheckpoints::read() {
+std::vector<BestCheckpoint> BestCheckpoints::read() {
   FileSystem& file_system = services_->file_system();
   std::vector<BestCheckpoint> found;
   const std::set<std::string> own = own_names();
@@ -136,7 +136,7 @@ TRAINHOOK_DECL std::vector<BestCheckpoint> BestCheckpoints::read() {
   return found;
 }
 
-TRAINHOOK_DECL std::set<std::string> BestCheckpoints::own_names() {
+std::set<std::string> BestCheckpoints::own_names() {
   FileSystem& file_system = services_->file_system();
   std::set<std::string> own;
   try {
@@ -157,11 +157,9 @@ TRAINHOOK_DECL std::set<std::string> BestCheckpoints::own_names() {
   return own;
 }
 
-TRAINHOOK_DECL std::string BestCheckpoints::value_name() const {
-  return fmt::format("_trainhook/best/{}", options_.metric);
-}
+std::string BestCheckpoints::value_name() const { return fmt::format("_trainhook/best/{}", options_.metric); }
 
-TRAINHOOK_DECL void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
+void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
   std::ranges::sort(all, [this](const BestCheckpoint& a, const BestCheckpoint& b) { return ranks_before(a, b); });
   const std::size_t keep = (std::min)(all.size(), static_cast<std::size_t>(options_.keep));
   best_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep));
@@ -177,7 +175,7 @@ TRAINHOOK_DECL void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
   end_removals(file_system, join_path(claim_->directory, kLatestFilename), records_, [this] { list(); });
 }
 
-TRAINHOOK_DECL void BestCheckpoints::list() const {
+void BestCheckpoints::list() const {
   if (best_.empty()) return;
   FileSystem& file_system = services_->file_system();
   std::vector<std::string> prefixes;  // the last one counts as the newest

@@ -113,13 +113,11 @@ class CheckpointInputPipelineHook::Alone {
   std::optional<std::int64_t> saved_;
 };
 
-TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept =
-    default;
+inline CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept = default;
 
-TRAINHOOK_DECL CheckpointInputPipelineHook::~CheckpointInputPipelineHook() = default;
+CheckpointInputPipelineHook::~CheckpointInputPipelineHook() = default;
 
-TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options options)
-    : options_(std::move(options)) {
+CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options options) : options_(std::move(options)) {
   check_name("checkpoint_basename", options_.checkpoint_basename);
   check_name("latest_filename", options_.latest_filename);
   if (options_.checkpoint_basename == options_.latest_filename) {
@@ -132,8 +130,8 @@ TRAINHOOK_DECL CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options 
         SecondOrStepTimer(Alone::periods(options_), "CheckpointInputPipelineHook", "save_secs", "save_steps"));
 }
 
-TRAINHOOK_DECL CheckpointInputPipelineHook::Options CheckpointInputPipelineHook::options_for(
-    const detail::CheckpointTarget& target, ExternalStatePolicy policy) {
+CheckpointInputPipelineHook::Options CheckpointInputPipelineHook::options_for(const detail::CheckpointTarget& target,
+                                                                              ExternalStatePolicy policy) {
   const std::string task =
       target.num_worker_replicas > 1 ? fmt::format("_{}_{}", target.task_type, target.task_id) : std::string();
   return {.checkpoint_dir = target.checkpoint_dir,
@@ -144,7 +142,7 @@ TRAINHOOK_DECL CheckpointInputPipelineHook::Options CheckpointInputPipelineHook:
           .save_steps = target.save_steps};
 }
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::begin(Graph& graph) {
+void CheckpointInputPipelineHook::begin(Graph& graph) {
   detail::require_global_step(graph, "CheckpointInputPipelineHook");
   check_iterators(graph);
   files_ = std::make_shared<detail::InputCheckpoints>(services().file_system(), options_.checkpoint_basename,
@@ -156,8 +154,7 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::begin(Graph& graph) {
   is_following_ = false;
 }
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef session,
-                                                                      Coordinator& /*coordinator*/) {
+void CheckpointInputPipelineHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   restore_pending_ = true;
   services().before_step_function([this](SessionRef live) {
     if (restore_pending_) restore(live, read_global_step(live, *get_global_step(live.graph())));
@@ -174,12 +171,12 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::after_create_session(SessionRef
   }
 }
 
-TRAINHOOK_DECL SessionRunArgs CheckpointInputPipelineHook::before_run(SessionRunContext& context) {
+SessionRunArgs CheckpointInputPipelineHook::before_run(SessionRunContext& context) {
   if (restore_pending_) restore(context.session(), context.global_step());
   return {};
 }
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::restore(SessionRef session, std::int64_t step) {
+void CheckpointInputPipelineHook::restore(SessionRef session, std::int64_t step) {
   if (alone_ != nullptr)
     alone_->restore(session, step);
   else
@@ -187,30 +184,29 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::restore(SessionRef session, std
   restore_pending_ = false;
 }
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::after_run(SessionRunContext& context,
-                                                           const SessionRunValues& /*values*/) {
+void CheckpointInputPipelineHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (alone_ != nullptr) alone_->save_if_due(context);
 }
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::end(SessionRef session) {
+void CheckpointInputPipelineHook::end(SessionRef session) {
   files_.reset();
   condition_.reset();
   if (const auto alone = std::move(alone_); alone != nullptr && !restore_pending_) alone->save_last(session);
 }
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept {
+void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept {
   files_.reset();
   condition_.reset();
   alone_.reset();
 }
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::check_name(std::string_view option, const std::string& name) {
+void CheckpointInputPipelineHook::check_name(std::string_view option, const std::string& name) {
   if (!name.empty() && name.find('/') == std::string::npos) return;
   throw InvalidArgumentError("CheckpointInputPipelineHook: {} is '{}'; it must be a file name without directory",
                              option, name);
 }
 
-TRAINHOOK_DECL void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
+void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
   const std::vector<detail::IteratorResource> all = detail::iterators(graph);
   if (all.empty()) {
     throw InvalidArgumentError(
@@ -222,8 +218,7 @@ TRAINHOOK_DECL void CheckpointInputPipelineHook::check_iterators(const Graph& gr
   }
 }
 
-TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim(
-    const Graph& graph) const {
+std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim(const Graph& graph) const {
   const auto claims = detail::checkpoint_claims(graph);
   std::shared_ptr<detail::CheckpointClaim> found;
   for (const auto& claim : claims) {

@@ -38,7 +38,7 @@ decltype(auto) call_listener(const CheckpointSaverListener& listener, std::strin
   return call_of_user(callback, short_type_name(typeid(listener)), call);
 }
 
-TRAINHOOK_DECL CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSaverOptions options, SaveStart start)
+CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSaverOptions options, SaveStart start)
     : hook_(hook),
       options_(std::move(options)),
       start_(start),
@@ -47,9 +47,9 @@ TRAINHOOK_DECL CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSav
   check_options();
 }
 
-TRAINHOOK_DECL CheckpointJob::~CheckpointJob() = default;
+CheckpointJob::~CheckpointJob() = default;
 
-TRAINHOOK_DECL void CheckpointJob::check_options() const {
+void CheckpointJob::check_options() const {
   if (options_.checkpoint_dir.empty()) {
     throw InvalidArgumentError("{}: checkpoint_dir is empty; give the directory that the checkpoints go to", hook_);
   }
@@ -70,11 +70,9 @@ TRAINHOOK_DECL void CheckpointJob::check_options() const {
   }
 }
 
-TRAINHOOK_DECL std::int64_t CheckpointJob::global_step(SessionRef session) const {
-  return read_global_step(session, global_step_);
-}
+std::int64_t CheckpointJob::global_step(SessionRef session) const { return read_global_step(session, global_step_); }
 
-TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
+void CheckpointJob::begin(Graph& graph, HookServices& services) {
   services_ = &services;
   global_step_ = require_global_step(graph, hook_);
   claim_.reset();
@@ -100,7 +98,7 @@ TRAINHOOK_DECL void CheckpointJob::begin(Graph& graph, HookServices& services) {
   for (const auto& listener : listeners_) call_listener(*listener, "begin of listener", [&] { listener->begin(); });
 }
 
-TRAINHOOK_DECL bool CheckpointJob::is_restored(SessionRef session) {
+bool CheckpointJob::is_restored(SessionRef session) {
   const std::int64_t step = global_step(session);
   const bool is_ours = read_from_device([&] {
     return is_checkpoint_of(services_->file_system(), services_->restored_from(), options_.checkpoint_dir,
@@ -115,7 +113,7 @@ TRAINHOOK_DECL bool CheckpointJob::is_restored(SessionRef session) {
   return true;
 }
 
-TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
+void CheckpointJob::describe(const Graph& graph) {
   if (described_) return;
   described_ = true;
   meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
@@ -134,7 +132,7 @@ TRAINHOOK_DECL void CheckpointJob::describe(const Graph& graph) {
   if (!options_.save_graph_def) std::string().swap(meta_graph_);  // an assignment keeps the memory
 }
 
-TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
+bool CheckpointJob::is_due(SessionRunContext& context) const {
   const bool is_requested = services_->num_save_requests() != save_requests_;
   if (services_->agrees_on_saves())
     services_->expect_save(is_requested ? HookServices::kAnyStep : timer_.next_step().value_or(HookServices::kNoStep));
@@ -145,7 +143,7 @@ TRAINHOOK_DECL bool CheckpointJob::is_due(SessionRunContext& context) const {
   return false;
 }
 
-TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
+bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
   if (is_vetoed(session, step)) return false;
   take_ranks(session, step, Commit::AtOnce);
   std::string prefix;
@@ -159,7 +157,7 @@ TRAINHOOK_DECL bool CheckpointJob::save_now(SessionRef session, std::int64_t ste
   return committed(session, step, prefix);
 }
 
-TRAINHOOK_DECL bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
+bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
   std::optional<std::string> reason = services_->save_veto();
   StatesOfRanks* const ranks = services_->states_of_ranks();
   if (!reason && ranks != nullptr) reason = ranks->veto(session, *find_saver(session.graph()), step);
@@ -171,7 +169,7 @@ TRAINHOOK_DECL bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t st
   return true;
 }
 
-TRAINHOOK_DECL void CheckpointJob::take_ranks(SessionRef session, std::int64_t step, Commit when) {
+void CheckpointJob::take_ranks(SessionRef session, std::int64_t step, Commit when) {
   ranks_.clear();
   others_.reset();
   StatesOfRanks* const ranks = services_->states_of_ranks();
@@ -181,12 +179,12 @@ TRAINHOOK_DECL void CheckpointJob::take_ranks(SessionRef session, std::int64_t s
   others_ = ranks->write_parts(session, saver, {.save_path = save_path(), .global_step = step}, when == Commit::Later);
 }
 
-TRAINHOOK_DECL bool CheckpointJob::awaits_parts() const noexcept {
+bool CheckpointJob::awaits_parts() const noexcept {
   const StatesOfRanks* const ranks = services_->states_of_ranks();
   return ranks != nullptr && ranks->awaits_parts() && !pending_.expired();
 }
 
-TRAINHOOK_DECL bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step) {
+bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step) {
   if (!awaits_parts()) return true;
   StatesOfRanks& ranks = *services_->states_of_ranks();
   if (step && !ranks.ranks_meet_at(*step)) return false;
@@ -194,7 +192,7 @@ TRAINHOOK_DECL bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step)
   return true;
 }
 
-TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t step) {
+void CheckpointJob::start_save(SessionRef session, std::int64_t step) {
   timer_.update_last_triggered_step(step, services_->clock());
   save_requests_ = services_->num_save_requests();
   const auto log_saving = [&] { log_info("Saving checkpoints for {} into {}.", step, save_path()); };
@@ -205,7 +203,7 @@ TRAINHOOK_DECL void CheckpointJob::start_save(SessionRef session, std::int64_t s
   if (start_ == SaveStart::ListenersThenLog) log_saving();
 }
 
-TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step, Commit when) {
+std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step, Commit when) {
   std::vector<CheckpointCompanion::Commit> companions;
   if (claim_ != nullptr) {
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
@@ -229,19 +227,19 @@ TRAINHOOK_DECL std::function<std::string()> CheckpointJob::take(SessionRef sessi
   };
 }
 
-TRAINHOOK_DECL void CheckpointJob::note_commit(std::int64_t step, const std::string& prefix) noexcept {
+void CheckpointJob::note_commit(std::int64_t step, const std::string& prefix) noexcept {
   last_saved_ = step;
   services_->set_newest_checkpoint(prefix);
   failures_ = 0;
   if (!vetoed_) vetoes_ = 0;  // else a later save was vetoed while this one was written
 }
 
-TRAINHOOK_DECL void CheckpointJob::log_commit(std::int64_t step, const std::string& prefix) {
+void CheckpointJob::log_commit(std::int64_t step, const std::string& prefix) {
   FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
 }
 
-TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t step, const std::string& prefix) {
+bool CheckpointJob::committed(SessionRef session, std::int64_t step, const std::string& prefix) {
   note_commit(step, prefix);
   log_commit(step, prefix);
   bool stop = false;
@@ -251,20 +249,19 @@ TRAINHOOK_DECL bool CheckpointJob::committed(SessionRef session, std::int64_t st
   return stop;
 }
 
-TRAINHOOK_DECL bool CheckpointJob::is_stopped_by_listener(SessionRef session) {
+bool CheckpointJob::is_stopped_by_listener(SessionRef session) {
   if (stopped_at_ && *stopped_at_ > global_step(session)) stopped_at_.reset();  // it is asked again at its next save
   return stopped_at_.has_value();
 }
 
-TRAINHOOK_DECL void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,
-                                          SaveOrder order) {
+void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error, SaveOrder order) {
   others_.reset();  // if there is no commit that has them
   not_saved(session, step, error);
   if (++failures_ > options_.tolerated_save_failures || order == SaveOrder::Last) std::rethrow_exception(error);
   log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
 }
 
-TRAINHOOK_DECL void CheckpointJob::not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
+void CheckpointJob::not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
   for (const auto& listener : listeners_) {
     try {
       call_listener(*listener, "save_failed of listener", [&] { listener->save_failed(session, step, error); });
@@ -273,8 +270,7 @@ TRAINHOOK_DECL void CheckpointJob::not_saved(SessionRef session, std::int64_t st
   }
 }
 
-TRAINHOOK_DECL void CheckpointJob::finish(std::int64_t step, const std::string& prefix,
-                                          const std::exception_ptr& error) noexcept {
+void CheckpointJob::finish(std::int64_t step, const std::string& prefix, const std::exception_ptr& error) noexcept {
   if (error != nullptr)
     log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
   if (error == nullptr) note_commit(step, prefix);
@@ -295,7 +291,7 @@ TRAINHOOK_DECL void CheckpointJob::finish(std::int64_t step, const std::string& 
     });
 }
 
-TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
+void CheckpointJob::end(SessionRef session) {
   const std::int64_t step = global_step(session);
   std::exception_ptr failure;
   const auto attempt = [&failure](auto&& act) {  // everything is done, and the first error is thrown
@@ -321,7 +317,7 @@ TRAINHOOK_DECL void CheckpointJob::end(SessionRef session) {
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-TRAINHOOK_DECL void CheckpointJob::abort() noexcept {
+void CheckpointJob::abort() noexcept {
   others_.reset();
   claim_.reset();
   listeners_.clear();
@@ -337,11 +333,11 @@ TRAINHOOK_DECL void CheckpointJob::abort() noexcept {
   }
 }
 
-TRAINHOOK_DECL std::string CheckpointJob::save_path() const {
+std::string CheckpointJob::save_path() const {
   return join_path(options_.checkpoint_dir, options_.checkpoint_basename);
 }
 
-TRAINHOOK_DECL const std::shared_ptr<Saver>& CheckpointJob::find_saver(const Graph& graph) {
+const std::shared_ptr<Saver>& CheckpointJob::find_saver(const Graph& graph) {
   if (saver_ == nullptr) {
     saver_ = options_.saver;
     if (saver_ == nullptr && options_.scaffold != nullptr) saver_ = options_.scaffold->saver();
@@ -351,14 +347,14 @@ TRAINHOOK_DECL const std::shared_ptr<Saver>& CheckpointJob::find_saver(const Gra
   return saver_;
 }
 
-TRAINHOOK_DECL std::shared_ptr<Saver> CheckpointJob::only_saver(const Graph& graph) const {
+std::shared_ptr<Saver> CheckpointJob::only_saver(const Graph& graph) const {
   const auto savers = graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers);
   if (savers.size() == 1 && savers.front() != nullptr) return savers.front();
   throw FailedPreconditionError("{} in the collection 'savers'; give the {} a saver or a scaffold",
                                 savers.empty() ? "No items" : "More than one item", hook_);
 }
 
-TRAINHOOK_DECL void CheckpointJob::flush_events() noexcept {
+void CheckpointJob::flush_events() noexcept {
   try {
     services_->writers().flush();
   } catch (...) {

@@ -12,22 +12,20 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL CheckpointSaverHook::CheckpointSaverHook(Options options)
+CheckpointSaverHook::CheckpointSaverHook(Options options)
     : job_(std::make_unique<detail::CheckpointJob>("CheckpointSaverHook", std::move(options))) {}
 
-TRAINHOOK_DECL CheckpointSaverHook::CheckpointSaverHook(CheckpointSaverHook&& other) noexcept = default;
+CheckpointSaverHook::CheckpointSaverHook(CheckpointSaverHook&& other) noexcept = default;
 
-TRAINHOOK_DECL CheckpointSaverHook::~CheckpointSaverHook() = default;
+CheckpointSaverHook::~CheckpointSaverHook() = default;
 
-TRAINHOOK_DECL std::optional<std::int64_t> CheckpointSaverHook::last_saved_step() const noexcept {
-  return job_->last_saved_step();
-}
+std::optional<std::int64_t> CheckpointSaverHook::last_saved_step() const noexcept { return job_->last_saved_step(); }
 
-TRAINHOOK_DECL std::string CheckpointSaverHook::writes_to() const { return job_->directory(); }
+std::string CheckpointSaverHook::writes_to() const { return job_->directory(); }
 
-TRAINHOOK_DECL void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, services()); }
+void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, services()); }
 
-TRAINHOOK_DECL void CheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
+void CheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   if (!job_->is_restored(session)) {
     job_->describe(session.graph());
     job_->save_now(session, job_->global_step(session));
@@ -35,18 +33,18 @@ TRAINHOOK_DECL void CheckpointSaverHook::after_create_session(SessionRef session
   if (job_->is_stopped_by_listener(session)) coordinator.request_stop();
 }
 
-TRAINHOOK_DECL SessionRunArgs CheckpointSaverHook::before_run(SessionRunContext& context) {
+SessionRunArgs CheckpointSaverHook::before_run(SessionRunContext& context) {
   if (!job_->is_described()) job_->describe(context.session().graph());
   return {};
 }
 
-TRAINHOOK_DECL void CheckpointSaverHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void CheckpointSaverHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   job_->keep_directory(context);
   if (job_->is_due(context) && job_->save_now(context.session(), context.global_step())) context.request_stop();
 }
 
-TRAINHOOK_DECL void CheckpointSaverHook::end(SessionRef session) { job_->end(session); }
+void CheckpointSaverHook::end(SessionRef session) { job_->end(session); }
 
-TRAINHOOK_DECL void CheckpointSaverHook::abort(const std::exception_ptr& /*error*/) noexcept { job_->abort(); }
+void CheckpointSaverHook::abort(const std::exception_ptr& /*error*/) noexcept { job_->abort(); }
 
 }  // namespace trainhook

@@ -7,6 +7,6 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL CheckpointSaverListener::~CheckpointSaverListener() = default;
+CheckpointSaverListener::~CheckpointSaverListener() = default;
 
 }  // namespace trainhook

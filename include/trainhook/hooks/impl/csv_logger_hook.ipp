@@ -21,20 +21,20 @@
 namespace trainhook::detail {
 
 /// A field, in quotes if it needs them.
-TRAINHOOK_DECL std::string csv_field(std::string_view text) {
+inline std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
   for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
   return quoted += '"';
 }
 
-TRAINHOOK_DECL std::string csv_line(std::string line, const std::vector<std::string>& fields) {
+inline std::string csv_line(std::string line, const std::vector<std::string>& fields) {
   for (const std::string& field : fields) (line += ',') += field;
   return line += '\n';
 }
 
 /// Ends at the first line end outside of quotes.
-TRAINHOOK_DECL RowRecord csv_record(std::string_view text) {
+inline RowRecord csv_record(std::string_view text) {
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') quoted = !quoted;
@@ -66,11 +66,11 @@ inline constexpr RowFormat kCsvFormat{
 
 namespace trainhook {
 
-TRAINHOOK_DECL CsvLoggerHook::CsvLoggerHook(FetchRefs values, Options options)
+CsvLoggerHook::CsvLoggerHook(FetchRefs values, Options options)
     : RowLoggerHook(detail::kCsvFormat, std::move(values), std::move(options)) {}
 
-TRAINHOOK_DECL CsvLoggerHook::CsvLoggerHook(CsvLoggerHook&& other) noexcept = default;
+CsvLoggerHook::CsvLoggerHook(CsvLoggerHook&& other) noexcept = default;
 
-TRAINHOOK_DECL CsvLoggerHook::~CsvLoggerHook() = default;
+CsvLoggerHook::~CsvLoggerHook() = default;
 
 }  // namespace trainhook

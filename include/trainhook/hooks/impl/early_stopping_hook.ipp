@@ -18,7 +18,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL EarlyStoppingHook::EarlyStoppingHook(Options options)
+EarlyStoppingHook::EarlyStoppingHook(Options options)
     : options_(std::move(options)), watch_(options_.better, options_.min_delta) {
   if (options_.patience < 1)
     throw InvalidArgumentError("EarlyStoppingHook: patience is {}; it must be at least 1", options_.patience);
@@ -26,13 +26,13 @@ TRAINHOOK_DECL EarlyStoppingHook::EarlyStoppingHook(Options options)
     throw InvalidArgumentError("EarlyStoppingHook: min_delta is {}; it must be at least 0", options_.min_delta);
 }
 
-TRAINHOOK_DECL EarlyStoppingHook::EarlyStoppingHook(EarlyStoppingHook&& other) noexcept = default;
+EarlyStoppingHook::EarlyStoppingHook(EarlyStoppingHook&& other) noexcept = default;
 
-TRAINHOOK_DECL EarlyStoppingHook::~EarlyStoppingHook() = default;
+EarlyStoppingHook::~EarlyStoppingHook() = default;
 
-TRAINHOOK_DECL void EarlyStoppingHook::begin(Graph& /*graph*/) { watch_.reset(); }
+void EarlyStoppingHook::begin(Graph& /*graph*/) { watch_.reset(); }
 
-TRAINHOOK_DECL void EarlyStoppingHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
+void EarlyStoppingHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
   watch_.reset_unless_loaded();
   if (!has_stopped()) return;
   log_info(
@@ -43,28 +43,28 @@ TRAINHOOK_DECL void EarlyStoppingHook::after_create_session(SessionRef /*session
   coordinator.request_stop();
 }
 
-TRAINHOOK_DECL void EarlyStoppingHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void EarlyStoppingHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (!watch_.take(services().metric(options_.metric)) || !has_stopped()) return;
   log_info("EarlyStoppingHook: {} has not improved for {} evaluations; {}; training stops after step {}",
            options_.metric, watch_.worse(), watch_.best_text(), context.global_step());
   context.request_stop(reason());
 }
 
-TRAINHOOK_DECL std::string EarlyStoppingHook::reason() const {
+std::string EarlyStoppingHook::reason() const {
   return fmt::format("early stopping: {} has not improved for {} evaluations; {}", options_.metric, watch_.worse(),
                      watch_.best_text());
 }
 
-TRAINHOOK_DECL void EarlyStoppingHook::end(SessionRef /*session*/) {
+void EarlyStoppingHook::end(SessionRef /*session*/) {
   if (!watch_.has_seen_one()) detail::warn_if_never_published("EarlyStoppingHook", options_.metric, services());
 }
 
-TRAINHOOK_DECL StateValues EarlyStoppingHook::save_state() {
+StateValues EarlyStoppingHook::save_state() {
   StateValues state;
   watch_.save(state);
   return state;
 }
 
-TRAINHOOK_DECL void EarlyStoppingHook::load_state(const StateValues& state) { watch_.load(state); }
+void EarlyStoppingHook::load_state(const StateValues& state) { watch_.load(state); }
 
 }  // namespace trainhook

@@ -30,13 +30,13 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL EvaluationHook::EvaluationHook(std::function<Metrics()> evaluate, Options options)
+EvaluationHook::EvaluationHook(std::function<Metrics()> evaluate, Options options)
     : EvaluationHook(FetchRefs(), FeedDict(), std::move(options)) {
   evaluate_ = std::move(evaluate);
   if (!evaluate_) throw InvalidArgumentError("EvaluationHook: the function that evaluates is empty");
 }
 
-TRAINHOOK_DECL EvaluationHook::EvaluationHook(FetchRefs metrics, FeedDict feeds, Options options)
+EvaluationHook::EvaluationHook(FetchRefs metrics, FeedDict feeds, Options options)
     : options_(std::move(options)), refs_(std::move(metrics)), feeds_(std::move(feeds)) {
   if (options_.name.empty()) throw InvalidArgumentError("EvaluationHook: name is empty");
   if (options_.at_end && !options_.every_n_steps && !options_.every_n_secs) return;
@@ -47,19 +47,18 @@ TRAINHOOK_DECL EvaluationHook::EvaluationHook(FetchRefs metrics, FeedDict feeds,
                  "EvaluationHook", "every_n_secs", "every_n_steps");
 }
 
-TRAINHOOK_DECL EvaluationHook::EvaluationHook(FetchRefs metrics, Dataset data, std::vector<Output> inputs,
-                                              Options options)
+EvaluationHook::EvaluationHook(FetchRefs metrics, Dataset data, std::vector<Output> inputs, Options options)
     : EvaluationHook(std::move(metrics), FeedDict(), std::move(options)) {
   data_ = std::move(data);
   inputs_ = std::move(inputs);
   if (inputs_.empty()) throw InvalidArgumentError("EvaluationHook: there are no inputs to feed the data to");
 }
 
-TRAINHOOK_DECL EvaluationHook::EvaluationHook(EvaluationHook&& other) noexcept = default;
+EvaluationHook::EvaluationHook(EvaluationHook&& other) noexcept = default;
 
-TRAINHOOK_DECL EvaluationHook::~EvaluationHook() = default;
+EvaluationHook::~EvaluationHook() = default;
 
-TRAINHOOK_DECL void EvaluationHook::begin(Graph& graph) {
+void EvaluationHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "EvaluationHook");
   services().claim_metrics(*this, "EvaluationHook", options_.name);
   if (!evaluate_ && refs_.empty()) throw InvalidArgumentError("EvaluationHook: there is nothing to evaluate");
@@ -75,7 +74,7 @@ TRAINHOOK_DECL void EvaluationHook::begin(Graph& graph) {
   metrics_.clear();
 }
 
-TRAINHOOK_DECL void EvaluationHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void EvaluationHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   start_step_ = read_global_step(session, global_step_) + 1;
   if (!timer_) return;
   timer_->reset_unless_restored();
@@ -84,13 +83,13 @@ TRAINHOOK_DECL void EvaluationHook::after_create_session(SessionRef session, Coo
   if (in_first_period_) timer_->update_last_triggered_step(read_global_step(session, global_step_), services().clock());
 }
 
-TRAINHOOK_DECL void EvaluationHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void EvaluationHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (!timer_ || !timer_->should_trigger_for_step(context.global_step(), context)) return;
   timer_->update_last_triggered_step(context.global_step(), context);
   evaluate(context.session(), context.global_step(), false);
 }
 
-TRAINHOOK_DECL void EvaluationHook::end(SessionRef session) {
+void EvaluationHook::end(SessionRef session) {
   if (services().is_interrupted()) return;
   const std::int64_t step = read_global_step(session, global_step_);
   if (options_.at_end) {
@@ -105,7 +104,7 @@ TRAINHOOK_DECL void EvaluationHook::end(SessionRef session) {
   }
 }
 
-TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t step, bool is_extra) {
+void EvaluationHook::evaluate(SessionRef session, std::int64_t step, bool is_extra) {
   metrics_ = measure(session);
   measured_ = step;
   in_first_period_ = false;
@@ -124,11 +123,11 @@ TRAINHOOK_DECL void EvaluationHook::evaluate(SessionRef session, std::int64_t st
   if (writes()) log_info("{} at step {}: {}", options_.name, step, line);
 }
 
-TRAINHOOK_DECL Metrics EvaluationHook::run_on_feeds(SessionRef session) const {
+Metrics EvaluationHook::run_on_feeds(SessionRef session) const {
   return figures(session.run(std::span<const Fetch>(fetches_), feeds_));
 }
 
-TRAINHOOK_DECL Metrics EvaluationHook::run_on_data(SessionRef session) const {
+Metrics EvaluationHook::run_on_data(SessionRef session) const {
   Metrics sums;
   double weight = 0;
   DatasetIterator elements = data_->make_iterator();
@@ -154,7 +153,7 @@ TRAINHOOK_DECL Metrics EvaluationHook::run_on_data(SessionRef session) const {
   return sums;
 }
 
-TRAINHOOK_DECL Metrics EvaluationHook::figures(const std::vector<Tensor>& results) const {
+Metrics EvaluationHook::figures(const std::vector<Tensor>& results) const {
   Metrics figures;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Tensor& value = results[i];
@@ -182,10 +181,10 @@ inline constexpr auto kFields<MetricsMessage> =
 
 namespace trainhook {
 
-TRAINHOOK_DECL bool EvaluationHook::writes() const { return !is_on_all_ranks_ || services().is_chief(); }
+bool EvaluationHook::writes() const { return !is_on_all_ranks_ || services().is_chief(); }
 
 // A rank that is new to the run may have got the state of another of rank 0's EvaluationHooks.
-TRAINHOOK_DECL void EvaluationHook::take_chiefs_period() {
+void EvaluationHook::take_chiefs_period() {
   const std::string last = services().from_chief([&] {
     const std::optional<std::int64_t> step = timer_->last_triggered_step();
     return step ? fmt::format("{}", *step) : std::string();
@@ -194,7 +193,7 @@ TRAINHOOK_DECL void EvaluationHook::take_chiefs_period() {
   if (!last.empty()) timer_->set_last_triggered_step(std::stoll(last));
 }
 
-TRAINHOOK_DECL Metrics EvaluationHook::measure(SessionRef session) {
+Metrics EvaluationHook::measure(SessionRef session) {
   const auto own = [&] {
     if (evaluate_) return detail::call_of_user("the function of evaluation", options_.name, evaluate_);
     return data_ ? run_on_data(session) : run_on_feeds(session);

@@ -28,10 +28,10 @@ void move_towards(std::span<T> averages, std::span<const T> values, double decay
     averages[i] -= static_cast<T>(1 - decay) * (averages[i] - values[i]);  // as TensorFlow's assign_sub
 }
 
-TRAINHOOK_DECL std::string average_entry(const std::string& variable) { return fmt::format("average/{}", variable); }
+inline std::string average_entry(const std::string& variable) { return fmt::format("average/{}", variable); }
 
 /// The variables to average. @throws InvalidArgumentError for a name of none.
-TRAINHOOK_DECL std::vector<Variable> averaged_variables(const Graph& graph, const std::vector<std::string>& names) {
+inline std::vector<Variable> averaged_variables(const Graph& graph, const std::vector<std::string>& names) {
   if (names.empty()) {
     std::vector<Variable> all = trainable_variables(graph);
     std::erase_if(all, [](const Variable& one) { return one.dtype() != DType::Float && one.dtype() != DType::Double; });
@@ -60,8 +60,7 @@ TRAINHOOK_DECL std::vector<Variable> averaged_variables(const Graph& graph, cons
 
 namespace trainhook {
 
-TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped::Swapped(SessionRef session,
-                                                              const std::vector<NamedTensor>& averages)
+ExponentialMovingAverageHook::Swapped::Swapped(SessionRef session, const std::vector<NamedTensor>& averages)
     : session_(session) {
   std::vector<std::string> names;
   for (const NamedTensor& average : averages) names.push_back(average.name);
@@ -69,7 +68,7 @@ TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped::Swapped(SessionRef session
   session_.load(averages);
 }
 
-TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped::~Swapped() {
+ExponentialMovingAverageHook::Swapped::~Swapped() {
   try {
     session_.load(values_);
   } catch (...) {
@@ -80,20 +79,18 @@ TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped::~Swapped() {
   }
 }
 
-TRAINHOOK_DECL ExponentialMovingAverageHook::ExponentialMovingAverageHook(Options options)
-    : options_(std::move(options)) {
+ExponentialMovingAverageHook::ExponentialMovingAverageHook(Options options) : options_(std::move(options)) {
   if (!(options_.decay >= 0 && options_.decay < 1)) {
     throw InvalidArgumentError("ExponentialMovingAverageHook: decay is {}; it must be at least 0 and below 1",
                                options_.decay);
   }
 }
 
-TRAINHOOK_DECL ExponentialMovingAverageHook::ExponentialMovingAverageHook(
-    ExponentialMovingAverageHook&& other) noexcept = default;
+ExponentialMovingAverageHook::ExponentialMovingAverageHook(ExponentialMovingAverageHook&& other) noexcept = default;
 
-TRAINHOOK_DECL ExponentialMovingAverageHook::~ExponentialMovingAverageHook() = default;
+ExponentialMovingAverageHook::~ExponentialMovingAverageHook() = default;
 
-TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped ExponentialMovingAverageHook::use_averages() const {
+ExponentialMovingAverageHook::Swapped ExponentialMovingAverageHook::use_averages() const {
   if (!session_.has_value() || averages_.empty()) {
     throw FailedPreconditionError(
         "ExponentialMovingAverageHook: there are no averages before the session is created; call use_averages in a "
@@ -102,7 +99,7 @@ TRAINHOOK_DECL ExponentialMovingAverageHook::Swapped ExponentialMovingAverageHoo
   return {session_, averages_};
 }
 
-TRAINHOOK_DECL void ExponentialMovingAverageHook::begin(Graph& graph) {
+void ExponentialMovingAverageHook::begin(Graph& graph) {
   names_.clear();
   for (const Variable& variable : detail::averaged_variables(graph, options_.variables))
     names_.push_back(variable.name());
@@ -111,16 +108,14 @@ TRAINHOOK_DECL void ExponentialMovingAverageHook::begin(Graph& graph) {
   restored_ = false;
 }
 
-TRAINHOOK_DECL void ExponentialMovingAverageHook::after_create_session(SessionRef session,
-                                                                       Coordinator& /*coordinator*/) {
+void ExponentialMovingAverageHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   session_ = session;
   if (std::exchange(restored_, false)) return;
   averages_ = session.snapshot(names_);
   updates_ = 0;
 }
 
-TRAINHOOK_DECL void ExponentialMovingAverageHook::after_run(SessionRunContext& context,
-                                                            const SessionRunValues& /*values*/) {
+void ExponentialMovingAverageHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   ++updates_;
   const double n = static_cast<double>(updates_);
   const double decay = options_.warm_up ? (std::min)(options_.decay, (1 + n) / (10 + n)) : options_.decay;
@@ -136,7 +131,7 @@ TRAINHOOK_DECL void ExponentialMovingAverageHook::after_run(SessionRunContext& c
   }
 }
 
-TRAINHOOK_DECL StateValues ExponentialMovingAverageHook::save_state() {
+StateValues ExponentialMovingAverageHook::save_state() {
   StateValues state;
   if (averages_.empty()) return state;
   state.set("updates", Tensor(updates_));
@@ -144,7 +139,7 @@ TRAINHOOK_DECL StateValues ExponentialMovingAverageHook::save_state() {
   return state;
 }
 
-TRAINHOOK_DECL void ExponentialMovingAverageHook::load_state(const StateValues& state) {
+void ExponentialMovingAverageHook::load_state(const StateValues& state) {
   std::unordered_map<std::string_view, const Tensor*> values;
   for (const NamedTensor& entry : state.entries()) values.emplace(entry.name, &entry.tensor);
   std::vector<NamedTensor> loaded;

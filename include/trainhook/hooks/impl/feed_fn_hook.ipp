@@ -12,17 +12,15 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL FeedFnHook::FeedFnHook(FeedFnHook&& other) noexcept = default;
+FeedFnHook::FeedFnHook(FeedFnHook&& other) noexcept = default;
 
-TRAINHOOK_DECL FeedFnHook::~FeedFnHook() = default;
+FeedFnHook::~FeedFnHook() = default;
 
-TRAINHOOK_DECL FeedFnHook::FeedFnHook(std::function<FeedDict()> feed_fn) : feed_fn_(std::move(feed_fn)) {
+FeedFnHook::FeedFnHook(std::function<FeedDict()> feed_fn) : feed_fn_(std::move(feed_fn)) {
   if (feed_fn_ == nullptr)
     throw InvalidArgumentError("FeedFnHook: feed_fn is empty; give a function that returns what to feed");
 }
 
-TRAINHOOK_DECL SessionRunArgs FeedFnHook::before_run(SessionRunContext& /*context*/) {
-  return {.feed_dict = feed_fn_()};
-}
+SessionRunArgs FeedFnHook::before_run(SessionRunContext& /*context*/) { return {.feed_dict = feed_fn_()}; }
 
 }  // namespace trainhook

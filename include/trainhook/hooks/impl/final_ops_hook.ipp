@@ -16,16 +16,16 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL FinalOpsHook::FinalOpsHook(FinalOpsHook&& other) noexcept = default;
+FinalOpsHook::FinalOpsHook(FinalOpsHook&& other) noexcept = default;
 
-TRAINHOOK_DECL FinalOpsHook::~FinalOpsHook() = default;
+FinalOpsHook::~FinalOpsHook() = default;
 
-TRAINHOOK_DECL FinalOpsHook::FinalOpsHook(FetchRefs final_ops) : FinalOpsHook(std::move(final_ops), Options{}) {}
+FinalOpsHook::FinalOpsHook(FetchRefs final_ops) : FinalOpsHook(std::move(final_ops), Options{}) {}
 
-TRAINHOOK_DECL FinalOpsHook::FinalOpsHook(FetchRefs final_ops, Options options)
+FinalOpsHook::FinalOpsHook(FetchRefs final_ops, Options options)
     : final_ops_(std::move(final_ops)), feeds_(std::move(options.final_ops_feed_dict)) {}
 
-TRAINHOOK_DECL const Tensor& FinalOpsHook::final_ops_value(std::string_view name) const {
+const Tensor& FinalOpsHook::final_ops_value(std::string_view name) const {
   for (std::size_t i = 0; i < final_ops_.size(); ++i) {
     if (final_ops_.entries()[i].tag != name) continue;
     if (values_.empty())
@@ -35,13 +35,13 @@ TRAINHOOK_DECL const Tensor& FinalOpsHook::final_ops_value(std::string_view name
   throw NotFoundError("FinalOpsHook: none of the final ops is called '{}'", name);
 }
 
-TRAINHOOK_DECL void FinalOpsHook::begin(Graph& graph) {
+void FinalOpsHook::begin(Graph& graph) {
   values_.clear();
   fetches_ = final_ops_.resolve(graph, "FinalOpsHook");
   detail::check_feeds(feeds_, graph, "a key of final_ops_feed_dict of", "FinalOpsHook");
 }
 
-TRAINHOOK_DECL void FinalOpsHook::end(SessionRef session) {
+void FinalOpsHook::end(SessionRef session) {
   if (fetches_.empty()) return;
   try {
     values_ = session.run(std::span<const Fetch>(fetches_), feeds_);

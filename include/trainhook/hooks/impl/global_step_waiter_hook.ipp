@@ -16,35 +16,35 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL GlobalStepWaiterHook::GlobalStepWaiterHook(Options options) : options_(options) {
+GlobalStepWaiterHook::GlobalStepWaiterHook(Options options) : options_(options) {
   if (options.timeout && *options.timeout <= Duration::zero()) {
     throw InvalidArgumentError("GlobalStepWaiterHook: timeout is {} s; it must be above 0",
                                std::chrono::duration<double>(*options.timeout).count());
   }
 }
 
-TRAINHOOK_DECL void GlobalStepWaiterHook::begin(Graph& graph) {
+void GlobalStepWaiterHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "GlobalStepWaiterHook");
   waited_ = options_.wait_until_step <= 0;
 }
 
-TRAINHOOK_DECL void GlobalStepWaiterHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
+void GlobalStepWaiterHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
   coordinator_ = &coordinator;
 }
 
-TRAINHOOK_DECL SessionRunArgs GlobalStepWaiterHook::before_run(SessionRunContext& context) {
+SessionRunArgs GlobalStepWaiterHook::before_run(SessionRunContext& context) {
   if (!waited_) wait(context);
   waited_ = true;
   return {};
 }
 
-TRAINHOOK_DECL bool GlobalStepWaiterHook::stops_within(Duration period) {
+bool GlobalStepWaiterHook::stops_within(Duration period) {
   if (coordinator_ != nullptr) return coordinator_->wait_for_stop(period);
   Clock& clock = services().clock();
   return detail::wait_for_stop(std::stop_token(), clock, detail::deadline_after(clock, period));
 }
 
-TRAINHOOK_DECL void GlobalStepWaiterHook::wait(SessionRunContext& context) {
+void GlobalStepWaiterHook::wait(SessionRunContext& context) {
   const Duration began = context.now();
   log_info("Waiting for global step {} before starting training.", options_.wait_until_step);
   std::int64_t logged = 0;

@@ -16,7 +16,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string export_meta_graph_for(const Graph& graph, const SaverOptions& saver) {
+std::string export_meta_graph_for(const Graph& graph, const SaverOptions& saver) {
   MetaGraphOptions options{.max_to_keep = saver.max_to_keep,
                            .sharded = saver.sharded,
                            .keep_checkpoint_every_n_hours = static_cast<float>(saver.keep_checkpoint_every_n_hours),
@@ -31,12 +31,12 @@ TRAINHOOK_DECL std::string export_meta_graph_for(const Graph& graph, const Saver
   return export_meta_graph(graph, options);
 }
 
-TRAINHOOK_DECL void write_graph_text(FileSystem& file_system, const Graph& graph, const std::string& directory) {
+void write_graph_text(FileSystem& file_system, const Graph& graph, const std::string& directory) {
   file_system.make_directories(directory);
   write_graph_file(file_system, join_path(directory, "graph.pbtxt"), graph, true, {.add_shapes = true});
 }
 
-TRAINHOOK_DECL void add_graph_events(FileWriter& writer, const Graph& graph, const std::string& meta_graph) {
+void add_graph_events(FileWriter& writer, const Graph& graph, const std::string& meta_graph) {
   writer.add_graph(as_graph_def(graph, {.add_shapes = true}));
   writer.add_meta_graph(meta_graph);
 }

@@ -78,7 +78,7 @@ inline constexpr auto kFields<HParamsPluginDataMessage> =
     std::tuple(field(3, "session_start_info", &HParamsPluginDataMessage::session_start_info),
                field(4, "session_end_info", &HParamsPluginDataMessage::session_end_info));
 
-TRAINHOOK_DECL HParamValueMessage value_message(const HParam& hparam) {
+inline HParamValueMessage value_message(const HParam& hparam) {
   HParamValueMessage message;
   if (const double* number = std::get_if<double>(&hparam.value)) {
     message.number_value = *number;
@@ -90,14 +90,14 @@ TRAINHOOK_DECL HParamValueMessage value_message(const HParam& hparam) {
   return message;
 }
 
-TRAINHOOK_DECL std::string session_start_info(const std::vector<HParam>& hparams, const std::string& group,
-                                              double start_time_secs) {
+inline std::string session_start_info(const std::vector<HParam>& hparams, const std::string& group,
+                                      double start_time_secs) {
   SessionStartInfoMessage info{.group_name = group, .start_time_secs = start_time_secs};
   for (const HParam& hparam : hparams) info.hparams.push_back({hparam.name, value_message(hparam)});
   return message_bytes(HParamsPluginDataMessage{.session_start_info = std::move(info)});
 }
 
-TRAINHOOK_DECL std::string session_end_info(double end_time_secs) {
+inline std::string session_end_info(double end_time_secs) {
   return message_bytes(
       HParamsPluginDataMessage{.session_end_info = SessionEndInfoMessage{.end_time_secs = end_time_secs}});
 }
@@ -106,7 +106,7 @@ TRAINHOOK_DECL std::string session_end_info(double end_time_secs) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL HParamsHook::HParamsHook(Options options) : options_(std::move(options)) {
+HParamsHook::HParamsHook(Options options) : options_(std::move(options)) {
   if (options_.output_dir.empty()) {
     throw InvalidArgumentError("HParamsHook: output_dir is empty; give the directory of the run's event files");
   }
@@ -125,28 +125,28 @@ TRAINHOOK_DECL HParamsHook::HParamsHook(Options options) : options_(std::move(op
     throw InvalidArgumentError("HParamsHook: two hyperparameters are called '{}'", *twice);
 }
 
-TRAINHOOK_DECL HParamsHook::HParamsHook(HParamsHook&& other) noexcept = default;
+HParamsHook::HParamsHook(HParamsHook&& other) noexcept = default;
 
-TRAINHOOK_DECL HParamsHook::~HParamsHook() = default;
+HParamsHook::~HParamsHook() = default;
 
-TRAINHOOK_DECL void HParamsHook::begin(Graph& graph) {
+void HParamsHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "HParamsHook");
   written_ = false;
 }
 
-TRAINHOOK_DECL void HParamsHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void HParamsHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   if (std::exchange(written_, true)) return;
   write("_hparams_/session_start_info",
         detail::session_start_info(options_.hparams, options_.group, services().clock().wall_seconds()),
         read_global_step(session, global_step_));
 }
 
-TRAINHOOK_DECL void HParamsHook::end(SessionRef session) {
+void HParamsHook::end(SessionRef session) {
   write("_hparams_/session_end_info", detail::session_end_info(services().clock().wall_seconds()),
         read_global_step(session, global_step_));
 }
 
-TRAINHOOK_DECL void HParamsHook::write(std::string_view tag, std::string_view content, std::int64_t step) const {
+void HParamsHook::write(std::string_view tag, std::string_view content, std::int64_t step) const {
   const std::int64_t dims[] = {0};  // what counts is in the metadata
   services()
       .writers()

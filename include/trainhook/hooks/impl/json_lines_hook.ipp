@@ -23,7 +23,7 @@ namespace trainhook::detail {
 
 inline constexpr std::string_view kJsonStart = "{\"step\":";
 
-TRAINHOOK_DECL RowRecord json_record(std::string_view text) {
+inline RowRecord json_record(std::string_view text) {
   const std::size_t end_of_line = text.find('\n');
   if (end_of_line == std::string_view::npos) return {};
   RowRecord record{.length = end_of_line + 1};
@@ -57,11 +57,11 @@ inline constexpr RowFormat kJsonFormat{
 
 namespace trainhook {
 
-TRAINHOOK_DECL JsonLinesHook::JsonLinesHook(FetchRefs values, Options options)
+JsonLinesHook::JsonLinesHook(FetchRefs values, Options options)
     : RowLoggerHook(detail::kJsonFormat, std::move(values), std::move(options)) {}
 
-TRAINHOOK_DECL JsonLinesHook::JsonLinesHook(JsonLinesHook&& other) noexcept = default;
+JsonLinesHook::JsonLinesHook(JsonLinesHook&& other) noexcept = default;
 
-TRAINHOOK_DECL JsonLinesHook::~JsonLinesHook() = default;
+JsonLinesHook::~JsonLinesHook() = default;
 
 }  // namespace trainhook

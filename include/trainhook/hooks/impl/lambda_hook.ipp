@@ -14,7 +14,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL LambdaHook::LambdaHook(Options options) : functions_(std::move(options)) {
+LambdaHook::LambdaHook(Options options) : functions_(std::move(options)) {
   const Options& given = functions_;
   if (!given.begin && !given.after_create_session && !given.before_run && !given.after_run && !given.on_run_failed &&
       !given.end && !given.abort && !given.veto_save && !given.save_state && !given.load_state)
@@ -25,49 +25,47 @@ TRAINHOOK_DECL LambdaHook::LambdaHook(Options options) : functions_(std::move(op
                                given.save_state ? "load_state" : "save_state");
 }
 
-TRAINHOOK_DECL LambdaHook::LambdaHook(LambdaHook&& other) noexcept = default;
+LambdaHook::LambdaHook(LambdaHook&& other) noexcept = default;
 
-TRAINHOOK_DECL LambdaHook::~LambdaHook() = default;
+LambdaHook::~LambdaHook() = default;
 
-TRAINHOOK_DECL void LambdaHook::begin(Graph& graph) {
+void LambdaHook::begin(Graph& graph) {
   if (functions_.begin) functions_.begin(graph);
 }
 
-TRAINHOOK_DECL void LambdaHook::after_create_session(SessionRef session, Coordinator& coordinator) {
+void LambdaHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   if (functions_.after_create_session) functions_.after_create_session(session, coordinator);
 }
 
-TRAINHOOK_DECL SessionRunArgs LambdaHook::before_run(SessionRunContext& context) {
+SessionRunArgs LambdaHook::before_run(SessionRunContext& context) {
   return functions_.before_run ? functions_.before_run(context) : SessionRunArgs{};
 }
 
-TRAINHOOK_DECL void LambdaHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void LambdaHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   if (functions_.after_run) functions_.after_run(context, values);
 }
 
-TRAINHOOK_DECL void LambdaHook::on_run_failed(SessionRunContext& context, const std::exception_ptr& error) {
+void LambdaHook::on_run_failed(SessionRunContext& context, const std::exception_ptr& error) {
   if (functions_.on_run_failed) functions_.on_run_failed(context, error);
 }
 
-TRAINHOOK_DECL void LambdaHook::end(SessionRef session) {
+void LambdaHook::end(SessionRef session) {
   if (functions_.end) functions_.end(session);
 }
 
-TRAINHOOK_DECL void LambdaHook::abort(const std::exception_ptr& error) noexcept {
+void LambdaHook::abort(const std::exception_ptr& error) noexcept {
   try {
     if (functions_.abort) functions_.abort(error);
   } catch (...) { log_error("LambdaHook: abort threw: {}", describe(std::current_exception())); }
 }
 
-TRAINHOOK_DECL std::optional<std::string> LambdaHook::veto_save() {
+std::optional<std::string> LambdaHook::veto_save() {
   return functions_.veto_save ? functions_.veto_save() : std::nullopt;
 }
 
-TRAINHOOK_DECL StateValues LambdaHook::save_state() {
-  return functions_.save_state ? functions_.save_state() : StateValues();
-}
+StateValues LambdaHook::save_state() { return functions_.save_state ? functions_.save_state() : StateValues(); }
 
-TRAINHOOK_DECL void LambdaHook::load_state(const StateValues& state) {
+void LambdaHook::load_state(const StateValues& state) {
   if (functions_.load_state) functions_.load_state(state);
 }
 

@@ -17,7 +17,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL DType require_learning_rate(SessionRef session, const std::string& name, std::string_view hook) {
+DType require_learning_rate(SessionRef session, const std::string& name, std::string_view hook) {
   const std::vector<StateSpec> state = session.state();
   const auto found = std::ranges::find(state, name, &StateSpec::name);
   if (found == state.end()) {
@@ -32,12 +32,12 @@ TRAINHOOK_DECL DType require_learning_rate(SessionRef session, const std::string
                              found->shape);
 }
 
-TRAINHOOK_DECL double read_learning_rate(SessionRef session, const std::string& name) {
+double read_learning_rate(SessionRef session, const std::string& name) {
   const Tensor rate = session.snapshot({&name, 1}).front().tensor;
   return rate.dtype() == DType::Float ? static_cast<double>(rate.scalar<float>()) : rate.scalar<double>();
 }
 
-TRAINHOOK_DECL void write_learning_rate(SessionRef session, const std::string& name, DType dtype, double rate) {
+void write_learning_rate(SessionRef session, const std::string& name, DType dtype, double rate) {
   const NamedTensor entry{name, dtype == DType::Float ? Tensor(static_cast<float>(rate)) : Tensor(rate)};
   session.load({&entry, 1});
 }

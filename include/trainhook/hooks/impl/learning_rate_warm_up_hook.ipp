@@ -20,7 +20,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL LearningRateWarmUpHook::LearningRateWarmUpHook(Options options) : options_(std::move(options)) {
+LearningRateWarmUpHook::LearningRateWarmUpHook(Options options) : options_(std::move(options)) {
   if (options_.steps <= 0)
     throw InvalidArgumentError("LearningRateWarmUpHook: steps is {}; it must be positive", options_.steps);
   if (!(options_.start >= 0 && options_.start < 1))
@@ -28,16 +28,16 @@ TRAINHOOK_DECL LearningRateWarmUpHook::LearningRateWarmUpHook(Options options) :
                                options_.start);
 }
 
-TRAINHOOK_DECL LearningRateWarmUpHook::LearningRateWarmUpHook(LearningRateWarmUpHook&& other) noexcept = default;
+LearningRateWarmUpHook::LearningRateWarmUpHook(LearningRateWarmUpHook&& other) noexcept = default;
 
-TRAINHOOK_DECL LearningRateWarmUpHook::~LearningRateWarmUpHook() = default;
+LearningRateWarmUpHook::~LearningRateWarmUpHook() = default;
 
-TRAINHOOK_DECL void LearningRateWarmUpHook::begin(Graph& graph) {
+void LearningRateWarmUpHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "LearningRateWarmUpHook");
   whole_.reset();
 }
 
-TRAINHOOK_DECL void LearningRateWarmUpHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void LearningRateWarmUpHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   dtype_ = detail::require_learning_rate(session, options_.learning_rate, "LearningRateWarmUpHook");
   const std::int64_t step = read_global_step(session, global_step_);
   is_over_ = step >= options_.steps;
@@ -48,21 +48,21 @@ TRAINHOOK_DECL void LearningRateWarmUpHook::after_create_session(SessionRef sess
   raise(session, step);
 }
 
-TRAINHOOK_DECL void LearningRateWarmUpHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void LearningRateWarmUpHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (!is_over_) raise(context.session(), context.global_step());
 }
 
-TRAINHOOK_DECL StateValues LearningRateWarmUpHook::save_state() {
+StateValues LearningRateWarmUpHook::save_state() {
   StateValues state;
   if (whole_) state.set("learning_rate", Tensor(*whole_));
   return state;
 }
 
-TRAINHOOK_DECL void LearningRateWarmUpHook::load_state(const StateValues& state) {
+void LearningRateWarmUpHook::load_state(const StateValues& state) {
   whole_ = state.at("learning_rate").scalar<double>();
 }
 
-TRAINHOOK_DECL void LearningRateWarmUpHook::raise(SessionRef session, std::int64_t step) {
+void LearningRateWarmUpHook::raise(SessionRef session, std::int64_t step) {
   const std::int64_t next = (std::min)(step + 1, options_.steps);
   const double done = static_cast<double>(next) / static_cast<double>(options_.steps);
   is_over_ = next == options_.steps;

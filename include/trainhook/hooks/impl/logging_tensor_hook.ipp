@@ -22,11 +22,11 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL LoggingTensorHook::LoggingTensorHook(LoggingTensorHook&& other) noexcept = default;
+LoggingTensorHook::LoggingTensorHook(LoggingTensorHook&& other) noexcept = default;
 
-TRAINHOOK_DECL LoggingTensorHook::~LoggingTensorHook() = default;
+LoggingTensorHook::~LoggingTensorHook() = default;
 
-TRAINHOOK_DECL LoggingTensorHook::LoggingTensorHook(FetchRefs tensors, Options options)
+LoggingTensorHook::LoggingTensorHook(FetchRefs tensors, Options options)
     : tensors_(std::move(tensors)), options_(std::move(options)) {
   if (tensors_.empty()) throw InvalidArgumentError("LoggingTensorHook: no tensor is given; give at least one");
   const int periods =
@@ -47,7 +47,7 @@ TRAINHOOK_DECL LoggingTensorHook::LoggingTensorHook(FetchRefs tensors, Options o
                  "LoggingTensorHook", "every_n_secs", "every_n_steps");
 }
 
-TRAINHOOK_DECL void LoggingTensorHook::begin(Graph& graph) {
+void LoggingTensorHook::begin(Graph& graph) {
   if (options_.every_n_steps) detail::require_global_step(graph, "LoggingTensorHook with every_n_steps");
   fetches_ = tensors_.resolve_outputs(graph, "LoggingTensorHook");
   values_.clear();
@@ -58,7 +58,7 @@ TRAINHOOK_DECL void LoggingTensorHook::begin(Graph& graph) {
   last_line_at_.reset();
 }
 
-TRAINHOOK_DECL SessionRunArgs LoggingTensorHook::before_run(SessionRunContext& context) {
+SessionRunArgs LoggingTensorHook::before_run(SessionRunContext& context) {
   if (!timer_) return {};
   is_running_ = true;
   position_ = options_.every_n_steps ? context.global_step() : runs_;
@@ -67,7 +67,7 @@ TRAINHOOK_DECL SessionRunArgs LoggingTensorHook::before_run(SessionRunContext& c
   return {.fetches = fetches_};
 }
 
-TRAINHOOK_DECL void LoggingTensorHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void LoggingTensorHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   if (due_) {
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i].tensor = values.results[i];
     timer_->update_last_triggered_step(position_, context);
@@ -81,12 +81,11 @@ TRAINHOOK_DECL void LoggingTensorHook::after_run(SessionRunContext& context, con
   is_running_ = false;
 }
 
-TRAINHOOK_DECL void LoggingTensorHook::on_run_failed(SessionRunContext& /*context*/,
-                                                     const std::exception_ptr& /*error*/) {
+void LoggingTensorHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {
   is_running_ = due_ = false;
 }
 
-TRAINHOOK_DECL void LoggingTensorHook::end(SessionRef session) {
+void LoggingTensorHook::end(SessionRef session) {
   if (!options_.at_end || (last_logged_ && *last_logged_ + 1 == runs_)) return;
   try {
     const std::vector<Tensor> results = session.run(std::span<const Fetch>(fetches_));
@@ -100,7 +99,7 @@ TRAINHOOK_DECL void LoggingTensorHook::end(SessionRef session) {
   log(services().clock().monotonic_now());
 }
 
-TRAINHOOK_DECL StateValues LoggingTensorHook::save_state() {
+StateValues LoggingTensorHook::save_state() {
   StateValues state;
   if (!timer_) return state;
   // A save in a run comes before this hook's after_run, whose line will be in this process.
@@ -110,18 +109,18 @@ TRAINHOOK_DECL StateValues LoggingTensorHook::save_state() {
   return state;
 }
 
-TRAINHOOK_DECL void LoggingTensorHook::load_state(const StateValues& state) {
+void LoggingTensorHook::load_state(const StateValues& state) {
   runs_ = state.at("runs").scalar<std::int64_t>();
   if (!timer_) return;
   timer_->reset();
   if (const Tensor* last = state.find("last")) timer_->set_last_triggered_step(last->scalar<std::int64_t>());
 }
 
-TRAINHOOK_DECL void LoggingTensorHook::release_values() noexcept {
+void LoggingTensorHook::release_values() noexcept {
   for (NamedTensor& value : values_) value.tensor = Tensor();
 }
 
-TRAINHOOK_DECL void LoggingTensorHook::log(Duration now) {
+void LoggingTensorHook::log(Duration now) {
   const std::optional<Duration> before = std::exchange(last_line_at_, now);
   if (options_.formatter) {
     log_info("{}", options_.formatter(values_));

@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool MetricWatch::take(const PublishedMetric* newest) noexcept {
+bool MetricWatch::take(const PublishedMetric* newest) noexcept {
   if (newest == nullptr || newest->is_extra || newest->step == seen_) return false;
   seen_ = newest->step;
   if (is_better(better_, newest->value, best_, min_delta_)) {
@@ -25,18 +25,18 @@ TRAINHOOK_DECL bool MetricWatch::take(const PublishedMetric* newest) noexcept {
   return true;
 }
 
-TRAINHOOK_DECL std::string MetricWatch::best_text() const {
+std::string MetricWatch::best_text() const {
   return best_ ? fmt::format("best {:.6g} at step {}", *best_, best_step_) : std::string("all were NaN");
 }
 
-TRAINHOOK_DECL void MetricWatch::save(StateValues& state) const {
+void MetricWatch::save(StateValues& state) const {
   if (best_) state.set("best", Tensor(*best_));
   if (seen_) state.set("seen", Tensor(*seen_));
   state.set("best_step", Tensor(best_step_));
   state.set("worse", Tensor(worse_));
 }
 
-TRAINHOOK_DECL void MetricWatch::load(const StateValues& state) {
+void MetricWatch::load(const StateValues& state) {
   const Tensor* best = state.find("best");
   const Tensor* seen = state.find("seen");
   best_ = best != nullptr ? std::optional(best->scalar<double>()) : std::nullopt;
@@ -46,8 +46,7 @@ TRAINHOOK_DECL void MetricWatch::load(const StateValues& state) {
   loaded_ = true;
 }
 
-TRAINHOOK_DECL void warn_if_never_published(std::string_view hook, std::string_view metric,
-                                            const HookServices& services) {
+void warn_if_never_published(std::string_view hook, std::string_view metric, const HookServices& services) {
   if (services.metric(metric) != nullptr || services.is_interrupted()) return;
   log_warning(
       "{}: no value of '{}' was published in this run; name the metric of an EvaluationHook, such as 'eval/loss', and "

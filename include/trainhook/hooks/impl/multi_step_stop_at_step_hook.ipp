@@ -24,7 +24,7 @@ inline constexpr std::string_view kStepsPerRun = "hooks_steps_per_run";  // a co
 
 namespace trainhook {
 
-TRAINHOOK_DECL Variable get_or_create_steps_per_run_variable(Graph& graph) {
+Variable get_or_create_steps_per_run_variable(Graph& graph) {
   const std::vector<Variable> found = graph.collection<Variable>(detail::kStepsPerRun);
   if (found.size() > 1)
     throw FailedPreconditionError("Multiple items in collection {}; there should be one", detail::kStepsPerRun);
@@ -36,7 +36,7 @@ TRAINHOOK_DECL Variable get_or_create_steps_per_run_variable(Graph& graph) {
                         .collections = {std::string(detail::kStepsPerRun), std::string(graph_keys::kLocalVariables)}});
 }
 
-TRAINHOOK_DECL MultiStepStopAtStepHook::MultiStepStopAtStepHook(const Options& options)
+MultiStepStopAtStepHook::MultiStepStopAtStepHook(const Options& options)
     : StopAtStepHook({.num_steps = options.num_steps, .last_step = options.last_step}),
       most_(options.steps_per_run),
       steps_(options.steps_per_run) {
@@ -44,24 +44,24 @@ TRAINHOOK_DECL MultiStepStopAtStepHook::MultiStepStopAtStepHook(const Options& o
     throw InvalidArgumentError("MultiStepStopAtStepHook: steps_per_run is {}; it should be greater than 0", most_);
 }
 
-TRAINHOOK_DECL void MultiStepStopAtStepHook::begin(Graph& graph) {
+void MultiStepStopAtStepHook::begin(Graph& graph) {
   StopAtStepHook::begin(graph);
   if (!graph.collection<Variable>(detail::kStepsPerRun).empty())
     variable_ = get_or_create_steps_per_run_variable(graph);
 }
 
-TRAINHOOK_DECL void MultiStepStopAtStepHook::after_create_session(SessionRef session, Coordinator& coordinator) {
+void MultiStepStopAtStepHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   StopAtStepHook::after_create_session(session, coordinator);
   loaded_ = 0;
   update(session, read_global_step(session, global_step()));
 }
 
-TRAINHOOK_DECL void MultiStepStopAtStepHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void MultiStepStopAtStepHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   StopAtStepHook::after_run(context, values);
   update(context.session(), context.global_step());
 }
 
-TRAINHOOK_DECL void MultiStepStopAtStepHook::update(SessionRef session, std::int64_t step) {
+void MultiStepStopAtStepHook::update(SessionRef session, std::int64_t step) {
   if (step >= *last_step()) return;
   steps_ = static_cast<std::int32_t>((std::min)(*last_step() - step, std::int64_t{most_}));
   if (!variable_.handle.has_value() || steps_ == loaded_) return;

@@ -18,7 +18,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL constexpr bool can_be_infinite(DType dtype) noexcept {
+inline constexpr bool can_be_infinite(DType dtype) noexcept {
   return is_floating(dtype) || dtype == DType::Complex64 || dtype == DType::Complex128;
 }
 
@@ -26,19 +26,18 @@ TRAINHOOK_DECL constexpr bool can_be_infinite(DType dtype) noexcept {
 
 namespace trainhook {
 
-TRAINHOOK_DECL NanTensorHook::NanTensorHook(NanTensorHook&& other) noexcept = default;
+NanTensorHook::NanTensorHook(NanTensorHook&& other) noexcept = default;
 
-TRAINHOOK_DECL NanTensorHook::~NanTensorHook() = default;
+NanTensorHook::~NanTensorHook() = default;
 
-TRAINHOOK_DECL NanTensorHook::NanTensorHook(FetchRefs tensors) : NanTensorHook(std::move(tensors), Options{}) {}
+NanTensorHook::NanTensorHook(FetchRefs tensors) : NanTensorHook(std::move(tensors), Options{}) {}
 
-TRAINHOOK_DECL NanTensorHook::NanTensorHook(FetchRefs tensors, Options options)
-    : tensors_(std::move(tensors)), options_(options) {
+NanTensorHook::NanTensorHook(FetchRefs tensors, Options options) : tensors_(std::move(tensors)), options_(options) {
   if (tensors_.empty())
     throw InvalidArgumentError("NanTensorHook: no tensor is given; give at least one, such as the loss");
 }
 
-TRAINHOOK_DECL void NanTensorHook::begin(Graph& graph) {
+void NanTensorHook::begin(Graph& graph) {
   fetches_ = tensors_.resolve_outputs(graph, "NanTensorHook");
   for (const Fetch& fetch : fetches_) {
     const Output tensor(&fetch.node(), static_cast<std::size_t>(fetch.index()));
@@ -49,7 +48,7 @@ TRAINHOOK_DECL void NanTensorHook::begin(Graph& graph) {
   }
 }
 
-TRAINHOOK_DECL void NanTensorHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void NanTensorHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   for (std::size_t i = 0; i < values.results.size(); ++i) {
     if (const std::optional<std::size_t> place = detail::first_non_finite(values.results[i])) {
       report(context, i, values.results[i], *place);
@@ -59,8 +58,7 @@ TRAINHOOK_DECL void NanTensorHook::after_run(SessionRunContext& context, const S
   problem_.reset();
 }
 
-TRAINHOOK_DECL void NanTensorHook::report(SessionRunContext& context, std::size_t index, const Tensor& value,
-                                          std::size_t place) {
+void NanTensorHook::report(SessionRunContext& context, std::size_t index, const Tensor& value, std::size_t place) {
   const std::string element = value.shape().rank() == 0
                                   ? std::string()
                                   : fmt::format(" (element {} of {}{})", place, value.dtype(), value.shape());

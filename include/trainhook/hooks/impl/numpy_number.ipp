@@ -31,7 +31,7 @@ std::string shortest_digits(T number) {
 }
 
 /// Whether rounding to a half gives this one. Halfway between two of them, that is the one with the even bits.
-TRAINHOOK_DECL bool reads_back(Half half, double decimal) {
+inline bool reads_back(Half half, double decimal) {
   const auto size_of = [](int bits) { return (std::abs)(double{to_float(Half{static_cast<std::uint16_t>(bits)})}); };
   if (size_of(half.bits) == 0) return decimal == 0;
   const double own = size_of(half.bits);  // of one sign, bits grow with the size
@@ -43,12 +43,11 @@ TRAINHOOK_DECL bool reads_back(Half half, double decimal) {
   return (size > low && size < high) || (half.bits % 2 == 0 && (size == low || size == high));
 }
 
-TRAINHOOK_DECL NumpyNumber::NumpyNumber(float number)
-    : value(static_cast<double>(number)), shortest(shortest_digits(number)) {}
+NumpyNumber::NumpyNumber(float number) : value(static_cast<double>(number)), shortest(shortest_digits(number)) {}
 
-TRAINHOOK_DECL NumpyNumber::NumpyNumber(double number) : value(number), shortest(shortest_digits(number)) {}
+NumpyNumber::NumpyNumber(double number) : value(number), shortest(shortest_digits(number)) {}
 
-TRAINHOOK_DECL NumpyNumber::NumpyNumber(Half number) : value(static_cast<double>(to_float(number))) {
+NumpyNumber::NumpyNumber(Half number) : value(static_cast<double>(to_float(number))) {
   if (!is_finite(value)) return;
   for (int digits = 0; digits <= 4; ++digits) {
     for (const double candidate : {value, std::nextafter(value, 2 * value)}) {  // if the decimal below is too far away
@@ -67,7 +66,7 @@ struct NumberText {
   std::string exponent{};
 };
 
-TRAINHOOK_DECL NumberText split_number(std::string_view text) {
+inline NumberText split_number(std::string_view text) {
   NumberText number;
   if (const std::size_t e = text.find('e'); e != std::string_view::npos) {
     number.exponent = text.substr(e + 1);
@@ -81,7 +80,7 @@ TRAINHOOK_DECL NumberText split_number(std::string_view text) {
 }
 
 /// Moves the point of `1.25e+08` to where it is without an exponent.
-TRAINHOOK_DECL NumberText without_exponent(NumberText number) {
+inline NumberText without_exponent(NumberText number) {
   int exponent = 0;
   const std::size_t digits = number.exponent[0] == '+' ? 1 : 0;  // from_chars takes no plus sign
   std::from_chars(number.exponent.data() + digits, number.exponent.data() + number.exponent.size(), exponent);
@@ -100,7 +99,7 @@ TRAINHOOK_DECL NumberText without_exponent(NumberText number) {
 }
 
 /// The shortest digits, or at most `precision` after the point.
-TRAINHOOK_DECL NumberText number_text(const NumpyNumber& number, bool has_exponent, std::size_t precision) {
+inline NumberText number_text(const NumpyNumber& number, bool has_exponent, std::size_t precision) {
   NumberText text = split_number(number.shortest);
   if (!has_exponent) text = without_exponent(text);
   if (text.fraction.size() <= precision) return text;
@@ -108,11 +107,11 @@ TRAINHOOK_DECL NumberText number_text(const NumpyNumber& number, bool has_expone
                                    : fmt::format("{:.{}f}", number.value, precision));
 }
 
-TRAINHOOK_DECL std::string not_finite_text(double value, bool with_plus = false) {
+inline std::string not_finite_text(double value, bool with_plus = false) {
   return fmt::format("{}{}", with_plus && (is_nan(value) || !is_negative(value)) ? "+" : "", non_finite_text(value));
 }
 
-TRAINHOOK_DECL std::string numpy_scalar(const NumpyNumber& number, std::string_view whole_ends_with) {
+std::string numpy_scalar(const NumpyNumber& number, std::string_view whole_ends_with) {
   const double size = (std::abs)(number.value);
   if (!is_finite(size)) return not_finite_text(number.value);
   const bool has_exponent = size >= kNumpyScalarExponent || (size < 1e-4 && size != 0);
@@ -122,7 +121,7 @@ TRAINHOOK_DECL std::string numpy_scalar(const NumpyNumber& number, std::string_v
   return fmt::format("{}{}", text.whole, fraction.empty() ? whole_ends_with : fraction);
 }
 
-TRAINHOOK_DECL std::vector<std::string> numpy_column(std::span<const NumpyNumber> numbers, bool with_plus) {
+std::vector<std::string> numpy_column(std::span<const NumpyNumber> numbers, bool with_plus) {
   const auto has_digits = [](const NumpyNumber& number) { return is_finite(number.value); };
   const bool has_exponent = std::ranges::any_of(numbers, [&](const NumpyNumber& number) {
     return has_digits(number) && (std::abs)(number.value) >= kNumpyLeastExponent;

@@ -29,7 +29,7 @@ inline constexpr std::size_t kNumpyLineWidth = 75;
 // --- Elements ------------------------------------------------------------------------------------------------------
 
 /// `b'...'`, as Python writes bytes.
-TRAINHOOK_DECL std::string bytes_text(std::string_view bytes) {
+inline std::string bytes_text(std::string_view bytes) {
   const char quote =
       bytes.find('\'') != std::string_view::npos && bytes.find('"') == std::string_view::npos ? '"' : '\'';
   std::string text{'b', quote};
@@ -48,7 +48,7 @@ TRAINHOOK_DECL std::string bytes_text(std::string_view bytes) {
   return text += quote;
 }
 
-TRAINHOOK_DECL std::string complex_text(const NumpyNumber& real, const NumpyNumber& imaginary) {
+inline std::string complex_text(const NumpyNumber& real, const NumpyNumber& imaginary) {
   const std::string j = numpy_scalar(imaginary, "") + "j";
   if (real.shortest.starts_with("0")) return j;
   return fmt::format("({}{}{})", numpy_scalar(real, ""), j[0] == '-' ? "" : "+", j);
@@ -112,7 +112,7 @@ struct ShownElements {
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> texts() const;
 };
 
-TRAINHOOK_DECL std::vector<std::string> ShownElements::texts() const {
+std::vector<std::string> ShownElements::texts() const {
   switch (tensor.dtype()) {
     case DType::Float: return numbers<float>();
     case DType::Double: return numbers<double>();
@@ -164,8 +164,7 @@ class NumpyLayout {
   bool is_summarized_;
 };
 
-TRAINHOOK_DECL void NumpyLayout::add_shown(std::vector<std::size_t>& indices, std::size_t axis,
-                                           std::int64_t index) const {
+void NumpyLayout::add_shown(std::vector<std::size_t>& indices, std::size_t axis, std::int64_t index) const {
   if (axis == dims_.size()) return indices.push_back(static_cast<std::size_t>(index));
   for (std::int64_t i = 0; i < dims_[axis]; ++i) {
     if (skips(axis) && i == kNumpyEdge) i = dims_[axis] - kNumpyEdge;
@@ -173,7 +172,7 @@ TRAINHOOK_DECL void NumpyLayout::add_shown(std::vector<std::size_t>& indices, st
   }
 }
 
-TRAINHOOK_DECL std::string NumpyLayout::text(std::span<const std::string>& elements, std::size_t axis) const {
+std::string NumpyLayout::text(std::span<const std::string>& elements, std::size_t axis) const {
   if (axis + 1 == dims_.size()) return row(elements, axis);
   const std::string next = std::string(dims_.size() - axis - 1, '\n') + std::string(axis + 1, ' ');
   const std::int64_t parts = skips(axis) ? 2 * kNumpyEdge : dims_[axis];
@@ -186,7 +185,7 @@ TRAINHOOK_DECL std::string NumpyLayout::text(std::span<const std::string>& eleme
   return lines += ']';
 }
 
-TRAINHOOK_DECL std::string NumpyLayout::row(std::span<const std::string>& elements, std::size_t axis) const {
+std::string NumpyLayout::row(std::span<const std::string>& elements, std::size_t axis) const {
   const std::string indent(axis + 1, ' ');
   const std::size_t width = kNumpyLineWidth - dims_.size();  // the brackets that may follow
   const std::int64_t parts = skips(axis) ? 2 * kNumpyEdge : dims_[axis];
@@ -209,7 +208,7 @@ TRAINHOOK_DECL std::string NumpyLayout::row(std::span<const std::string>& elemen
   return "[" + lines.substr(indent.size()) + "]";
 }
 
-TRAINHOOK_DECL std::string numpy_text(const Tensor& tensor) {
+std::string numpy_text(const Tensor& tensor) {
   if (tensor.dtype() == DType::Invalid) return "none";
   if (tensor.num_elements() == 0) return "[]";
   const NumpyLayout layout(tensor.shape().dims(), static_cast<std::size_t>(tensor.num_elements()) > kNumpyThreshold);

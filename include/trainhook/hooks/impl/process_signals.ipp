@@ -44,7 +44,7 @@ struct SignalTable {
 };
 
 /// Calls what handled a signal before, unless that was the default or nothing.
-TRAINHOOK_DECL void call_handler(const struct sigaction& before, int signal, siginfo_t* info, void* context) noexcept {
+inline void call_handler(const struct sigaction& before, int signal, siginfo_t* info, void* context) noexcept {
   if ((before.sa_flags & SA_SIGINFO) != 0) {
     before.sa_sigaction(signal, info, context);
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
@@ -53,7 +53,7 @@ TRAINHOOK_DECL void call_handler(const struct sigaction& before, int signal, sig
 }
 
 /// Made before the first handler is installed.
-[[nodiscard]] TRAINHOOK_DECL SignalTable& signal_table() noexcept {
+[[nodiscard]] inline SignalTable& signal_table() noexcept {
   static SignalTable table;
   return table;
 }
@@ -70,17 +70,17 @@ struct SharedSignals {
   std::weak_ptr<ProcessSignals> present;
 };
 
-[[nodiscard]] TRAINHOOK_DECL SharedSignals& shared_signals() {
+[[nodiscard]] inline SharedSignals& shared_signals() {
   static SharedSignals* const shared = new SharedSignals;  // never destroyed, as system_clock()
   return *shared;
 }
 
-[[nodiscard]] TRAINHOOK_DECL RecordedInterruption& recorded_interruption() {
+[[nodiscard]] inline RecordedInterruption& recorded_interruption() {
   static RecordedInterruption* const recorded = new RecordedInterruption;  // never destroyed, as system_clock()
   return *recorded;
 }
 
-TRAINHOOK_DECL void ProcessSignals::on_signal(int signal, siginfo_t* info, void* context) {
+void ProcessSignals::on_signal(int signal, siginfo_t* info, void* context) {
   static thread_local int handling = 0;
   static thread_local bool is_nested = false;
   const int error = errno;
@@ -117,7 +117,7 @@ TRAINHOOK_DECL void ProcessSignals::on_signal(int signal, siginfo_t* info, void*
   errno = error;
 }
 
-TRAINHOOK_DECL std::shared_ptr<ProcessSignals> ProcessSignals::share(const Options& options, Clock& clock) {
+std::shared_ptr<ProcessSignals> ProcessSignals::share(const Options& options, Clock& clock) {
   SharedSignals& shared = shared_signals();
   std::shared_ptr<ProcessSignals> present;  // outlives the lock, which its destructor takes
   const std::scoped_lock lock(shared.mutex);
@@ -133,8 +133,7 @@ TRAINHOOK_DECL std::shared_ptr<ProcessSignals> ProcessSignals::share(const Optio
   return made;
 }
 
-TRAINHOOK_DECL ProcessSignals::ProcessSignals(Options options, Clock& clock)
-    : options_(std::move(options)), clock_(clock) {
+ProcessSignals::ProcessSignals(Options options, Clock& clock) : options_(std::move(options)), clock_(clock) {
   signal_table().saves = 0;
   try {
     install();
@@ -145,7 +144,7 @@ TRAINHOOK_DECL ProcessSignals::ProcessSignals(Options options, Clock& clock)
   }
 }
 
-TRAINHOOK_DECL ProcessSignals::~ProcessSignals() {
+ProcessSignals::~ProcessSignals() {
   if (!process_.is_here()) return;
   const std::scoped_lock shared(shared_signals().mutex);  // the next one begins when all of this one is gone
   restore();
@@ -159,51 +158,51 @@ TRAINHOOK_DECL ProcessSignals::~ProcessSignals() {
   watcher_.join();
 }
 
-TRAINHOOK_DECL std::optional<std::string> ProcessSignals::interruption() {
+std::optional<std::string> ProcessSignals::interruption() {
   if (const int signal = signal_table().stop.load(); signal != 0) return signal_name(signal);
   RecordedInterruption& recorded = recorded_interruption();
   const std::scoped_lock lock(recorded.mutex);
   return recorded.reason.empty() ? std::nullopt : std::optional(recorded.reason);
 }
 
-TRAINHOOK_DECL void ProcessSignals::record_interruption(const std::string& reason) {
+void ProcessSignals::record_interruption(const std::string& reason) {
   RecordedInterruption& recorded = recorded_interruption();
   const std::scoped_lock lock(recorded.mutex);
   if (recorded.reason.empty()) recorded.reason = reason;
 }
 
-TRAINHOOK_DECL void ProcessSignals::forget_interruption() {
+void ProcessSignals::forget_interruption() {
   signal_table().stop = 0;
   RecordedInterruption& recorded = recorded_interruption();
   const std::scoped_lock lock(recorded.mutex);
   recorded.reason.clear();
 }
 
-TRAINHOOK_DECL int ProcessSignals::stop_signal() const noexcept { return signal_table().stop.load(); }
+int ProcessSignals::stop_signal() const noexcept { return signal_table().stop.load(); }
 
-TRAINHOOK_DECL std::uint64_t ProcessSignals::num_saves() const noexcept { return signal_table().saves.load(); }
+std::uint64_t ProcessSignals::num_saves() const noexcept { return signal_table().saves.load(); }
 
-TRAINHOOK_DECL bool ProcessSignals::is_ours(const struct sigaction& action) noexcept {
+bool ProcessSignals::is_ours(const struct sigaction& action) noexcept {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &ProcessSignals::on_signal;
 }
 
-TRAINHOOK_DECL bool is_ignored(const struct sigaction& action) noexcept {
+inline bool is_ignored(const struct sigaction& action) noexcept {
   return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
 }
 
-[[noreturn]] TRAINHOOK_DECL void throw_unhandled(int signal) {
+[[noreturn]] inline void throw_unhandled(int signal) {
   throw InvalidArgumentError("SignalHook: {} cannot be handled: {}", signal_name(signal),
                              std::generic_category().message(errno));
 }
 
 /// Restores the earlier handlers.
-TRAINHOOK_DECL void ProcessSignals::leave_in_child() noexcept {
+void ProcessSignals::leave_in_child() noexcept {
   SignalTable& table = signal_table();
   for (std::size_t i = 1; i < SignalTable::kSignals; ++i)
     if (table.handled[i].exchange(false)) restore(static_cast<int>(i));
 }
 
-TRAINHOOK_DECL void ProcessSignals::restore(int signal) noexcept {
+void ProcessSignals::restore(int signal) noexcept {
   SignalTable& table = signal_table();
   const auto i = static_cast<std::size_t>(signal);
   struct sigaction present {};
@@ -215,7 +214,7 @@ TRAINHOOK_DECL void ProcessSignals::restore(int signal) noexcept {
   }
 }
 
-TRAINHOOK_DECL void ProcessSignals::install() {
+void ProcessSignals::install() {
   [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, &ProcessSignals::leave_in_child);
   SignalTable& table = signal_table();
   struct sigaction action {};
@@ -249,14 +248,14 @@ TRAINHOOK_DECL void ProcessSignals::install() {
   }
 }
 
-TRAINHOOK_DECL void ProcessSignals::restore() noexcept {
+void ProcessSignals::restore() noexcept {
   for (const int signal : installed_) {
     restore(signal);
     signal_table().handled[static_cast<std::size_t>(signal)] = false;  // a later handler stays, and may call ours
   }
 }
 
-TRAINHOOK_DECL void ProcessSignals::watch() {
+void ProcessSignals::watch() {
   const auto ended = [this] { return ended_; };
   std::unique_lock lock(mutex_);
   while (stop_signal() == 0) {  // a wake-up may be left from an earlier life
@@ -272,7 +271,7 @@ TRAINHOOK_DECL void ProcessSignals::watch() {
   std::_Exit(128 + stop_signal());  // as a shell reports a process that the signal has ended
 }
 
-TRAINHOOK_DECL std::string signal_name(int signal) {
+std::string signal_name(int signal) {
   switch (signal) {
     case SIGHUP: return "SIGHUP";
     case SIGINT: return "SIGINT";

@@ -23,27 +23,27 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL ProfilerHook::ProfilerHook(ProfilerHook&& other) noexcept = default;
+ProfilerHook::ProfilerHook(ProfilerHook&& other) noexcept = default;
 
-TRAINHOOK_DECL ProfilerHook::~ProfilerHook() = default;
+ProfilerHook::~ProfilerHook() = default;
 
-TRAINHOOK_DECL ProfilerHook::ProfilerHook(Options options)
+ProfilerHook::ProfilerHook(Options options)
     : output_dir_(options.output_dir.empty() ? "." : std::move(options.output_dir)),
       timer_(*this, {.every_secs = options.save_secs, .every_steps = options.save_steps}, "ProfilerHook", "save_secs",
              "save_steps") {}
 
-TRAINHOOK_DECL void ProfilerHook::begin(Graph& graph) {
+void ProfilerHook::begin(Graph& graph) {
   static_cast<void>(detail::require_global_step(graph, "ProfilerHook"));
   graph_ = &graph;
   writer_ = &services().writers().at(output_dir_);
 }
 
-TRAINHOOK_DECL void ProfilerHook::after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {
+void ProfilerHook::after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {
   timer_.reset_unless_restored();
   next_step_.reset();
 }
 
-TRAINHOOK_DECL void ProfilerHook::end(SessionRef /*session*/) {
+void ProfilerHook::end(SessionRef /*session*/) {
   if (has_traced_ == false) {
     log_warning(
         "ProfilerHook: no run was traced, since the training ended before the first period did; give a smaller {}",
@@ -52,7 +52,7 @@ TRAINHOOK_DECL void ProfilerHook::end(SessionRef /*session*/) {
   writer_->flush();
 }
 
-TRAINHOOK_DECL SessionRunArgs ProfilerHook::before_run(SessionRunContext& context) {
+SessionRunArgs ProfilerHook::before_run(SessionRunContext& context) {
   if (!next_step_) next_step_ = context.global_step() + 1;
   const bool begins = !timer_.last_triggered_step();  // the period begins with the first run
   if (begins) {
@@ -64,7 +64,7 @@ TRAINHOOK_DECL SessionRunArgs ProfilerHook::before_run(SessionRunContext& contex
   return {.options = RunOptions{.trace_level = TraceLevel::Full}};
 }
 
-TRAINHOOK_DECL void ProfilerHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void ProfilerHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   const std::int64_t step = context.global_step();
   next_step_ = step + 1;
   if (!due_) return;
@@ -73,7 +73,7 @@ TRAINHOOK_DECL void ProfilerHook::after_run(SessionRunContext& context, const Se
   write(step, *values.run_metadata);
 }
 
-TRAINHOOK_DECL void ProfilerHook::write(std::int64_t step, const RunMetadata& metadata) {
+void ProfilerHook::write(std::int64_t step, const RunMetadata& metadata) {
   FileSystem& disk = services().file_system();
   const std::string timeline = join_path(output_dir_, fmt::format("timeline-{}.json", step));
   try {

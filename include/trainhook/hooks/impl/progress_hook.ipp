@@ -23,13 +23,13 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL ProgressHook::ProgressHook(detail::NoOptions /*options*/) : ProgressHook(Options{}) {}
+ProgressHook::ProgressHook(detail::NoOptions /*options*/) : ProgressHook(Options{}) {}
 
-TRAINHOOK_DECL ProgressHook::ProgressHook(ProgressHook&& other) noexcept = default;
+ProgressHook::ProgressHook(ProgressHook&& other) noexcept = default;
 
-TRAINHOOK_DECL ProgressHook::~ProgressHook() = default;
+ProgressHook::~ProgressHook() = default;
 
-TRAINHOOK_DECL ProgressHook::ProgressHook(Options options)
+ProgressHook::ProgressHook(Options options)
     : options_(std::move(options)),
       on_terminal_(options_.on_terminal.value_or(!options_.sink && detail::takes_escapes(file()))),
       timer_({.every_secs = options_.every_secs.value_or(on_terminal_ ? std::chrono::milliseconds(200)
@@ -44,7 +44,7 @@ TRAINHOOK_DECL ProgressHook::ProgressHook(Options options)
   if (options_.width == 0) throw InvalidArgumentError("ProgressHook: width is 0; it must be above 0");
 }
 
-TRAINHOOK_DECL void ProgressHook::begin(Graph& graph) {
+void ProgressHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "ProgressHook");
   fetches_ = options_.tensors.resolve_outputs(graph, "ProgressHook");
   line_ = std::make_unique<detail::ProgressLine>(options_.sink ? options_.sink : detail::progress_to(file()),
@@ -56,20 +56,20 @@ TRAINHOOK_DECL void ProgressHook::begin(Graph& graph) {
   started_.reset();
 }
 
-TRAINHOOK_DECL void ProgressHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void ProgressHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   step_ = shown_step_ = first_step_ = read_global_step(session, global_step_);
   last_time_.reset();
   rate_.reset();
 }
 
-TRAINHOOK_DECL SessionRunArgs ProgressHook::before_run(SessionRunContext& context) {
+SessionRunArgs ProgressHook::before_run(SessionRunContext& context) {
   if (!started_) started_ = context.now();
   due_ = timer_.should_trigger_for_step(++runs_, context) || step_ + 1 == options_.last_step;
   if (!due_) return {};
   return {.fetches = fetches_};
 }
 
-TRAINHOOK_DECL void ProgressHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void ProgressHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   reason_ = context.stop_requested() ? "a stop was requested" : "";  // an earlier request may have been dropped
   step_ = context.global_step();
   if (!std::exchange(due_, false)) return;
@@ -86,12 +86,12 @@ TRAINHOOK_DECL void ProgressHook::after_run(SessionRunContext& context, const Se
   line_->show(text + values_);
 }
 
-TRAINHOOK_DECL void ProgressHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& error) {
+void ProgressHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& error) {
   due_ = false;
   if (is_end_of_input(error)) reason_ = "the input has ended";
 }
 
-TRAINHOOK_DECL void ProgressHook::end(SessionRef session) {
+void ProgressHook::end(SessionRef session) {
   if (line_ == nullptr) return;
   step_ = read_global_step(session, global_step_);
   if (runs_ == 0) {
@@ -102,7 +102,7 @@ TRAINHOOK_DECL void ProgressHook::end(SessionRef session) {
   finish(reason_.empty() ? "ended" : reason_);
 }
 
-TRAINHOOK_DECL void ProgressHook::abort(const std::exception_ptr& error) noexcept {
+void ProgressHook::abort(const std::exception_ptr& error) noexcept {
   try {
     if (line_ != nullptr && runs_ > 0)
       finish(error == nullptr ? "interrupted" : "failed");  // what failed is for whoever catches it
@@ -111,11 +111,9 @@ TRAINHOOK_DECL void ProgressHook::abort(const std::exception_ptr& error) noexcep
   line_.reset();
 }
 
-TRAINHOOK_DECL std::FILE* ProgressHook::file() const noexcept {
-  return options_.file != nullptr ? options_.file : stderr;
-}
+std::FILE* ProgressHook::file() const noexcept { return options_.file != nullptr ? options_.file : stderr; }
 
-TRAINHOOK_DECL void ProgressHook::measure(Duration now) {
+void ProgressHook::measure(Duration now) {
   const std::int64_t steps = step_ - std::exchange(shown_step_, step_);
   const std::optional<Duration> before = std::exchange(last_time_, now);
   if (!before || now <= *before || steps < 0) return;
@@ -123,7 +121,7 @@ TRAINHOOK_DECL void ProgressHook::measure(Duration now) {
   rate_ = rate_ ? 0.6 * *rate_ + 0.4 * rate : rate;
 }
 
-TRAINHOOK_DECL std::string ProgressHook::position_text() const {
+std::string ProgressHook::position_text() const {
   if (!options_.last_step) return fmt::format("step {}", step_);
   const std::int64_t last = *options_.last_step;
   const std::int64_t percent =
@@ -131,18 +129,18 @@ TRAINHOOK_DECL std::string ProgressHook::position_text() const {
   return fmt::format("step {}/{} ({} %)", step_, last, percent);
 }
 
-TRAINHOOK_DECL std::string ProgressHook::rate_text(double rate) {
+std::string ProgressHook::rate_text(double rate) {
   return rate < 10 ? fmt::format(", {:.2f} steps/s", rate) : fmt::format(", {:.0f} steps/s", rate);
 }
 
-TRAINHOOK_DECL std::string ProgressHook::time_left() const {
+std::string ProgressHook::time_left() const {
   if (!options_.last_step || *rate_ <= 0 || step_ >= *options_.last_step) return {};
   const double seconds = static_cast<double>(*options_.last_step - step_) / *rate_;
   if (seconds > 1e8) return {};
   return fmt::format(", {} left", duration_text(std::chrono::duration<double>(seconds)));
 }
 
-TRAINHOOK_DECL void ProgressHook::finish(const std::string& reason) {
+void ProgressHook::finish(const std::string& reason) {
   std::string text = position_text();
   if (started_) {
     const Duration took = services().clock().monotonic_now() - *started_;

@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file) {
+ProgressSink progress_to(std::FILE* file) {
   return [file](std::string_view text) {
     const NoWriteSignals no_signals;
     std::fwrite(text.data(), 1, text.size(), file);
@@ -20,14 +20,14 @@ TRAINHOOK_DECL ProgressSink progress_to(std::FILE* file) {
   };
 }
 
-TRAINHOOK_DECL ProgressLine::ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width)
+ProgressLine::ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width)
     : sink_(std::move(sink)), on_terminal_(on_terminal), width_(width) {}
 
-TRAINHOOK_DECL ProgressLine::~ProgressLine() {
+ProgressLine::~ProgressLine() {
   if (is_open_) sink_("\n");
 }
 
-TRAINHOOK_DECL void ProgressLine::show(std::string text) {
+void ProgressLine::show(std::string text) {
   if (on_terminal_) {
     text.resize(utf8_prefix(text, width_).size());  // one that wraps could not be written over
     text += "\x1b[K\r";
@@ -38,7 +38,7 @@ TRAINHOOK_DECL void ProgressLine::show(std::string text) {
   is_open_ = on_terminal_;
 }
 
-TRAINHOOK_DECL void ProgressLine::finish(std::string text) {
+void ProgressLine::finish(std::string text) {
   text += on_terminal_ ? "\x1b[K\n" : "\n";
   sink_(text);
   is_open_ = false;

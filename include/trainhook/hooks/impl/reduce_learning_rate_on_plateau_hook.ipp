@@ -22,7 +22,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(Options options)
+ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(Options options)
     : options_(std::move(options)), watch_(options_.better, options_.min_delta) {
   const auto expect = [](bool holds, std::string_view option, double value, std::string_view what) {
     if (!holds)
@@ -35,47 +35,45 @@ TRAINHOOK_DECL ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(
   expect(options_.min_learning_rate >= 0, "min_learning_rate", options_.min_learning_rate, "at least 0");
 }
 
-TRAINHOOK_DECL ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(
-    ReduceLearningRateOnPlateauHook&& other) noexcept = default;
+ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(ReduceLearningRateOnPlateauHook&& other) noexcept =
+    default;
 
-TRAINHOOK_DECL ReduceLearningRateOnPlateauHook::~ReduceLearningRateOnPlateauHook() = default;
+ReduceLearningRateOnPlateauHook::~ReduceLearningRateOnPlateauHook() = default;
 
-TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::begin(Graph& /*graph*/) {
+void ReduceLearningRateOnPlateauHook::begin(Graph& /*graph*/) {
   watch_.reset();
   cooldown_ = 0;
 }
 
-TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_create_session(SessionRef session,
-                                                                          Coordinator& /*coordinator*/) {
+void ReduceLearningRateOnPlateauHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   if (!watch_.reset_unless_loaded()) cooldown_ = 0;
   dtype_ = detail::require_learning_rate(session, options_.learning_rate, "ReduceLearningRateOnPlateauHook");
 }
 
-TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::after_run(SessionRunContext& context,
-                                                               const SessionRunValues& /*values*/) {
+void ReduceLearningRateOnPlateauHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (!watch_.take(services().metric(options_.metric))) return;
   if (cooldown_ > 0 && --cooldown_ > 0) watch_.forgive();
   if (watch_.worse() >= options_.patience) reduce(context.session(), context.global_step());
 }
 
-TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::end(SessionRef /*session*/) {
+void ReduceLearningRateOnPlateauHook::end(SessionRef /*session*/) {
   if (!watch_.has_seen_one())
     detail::warn_if_never_published("ReduceLearningRateOnPlateauHook", options_.metric, services());
 }
 
-TRAINHOOK_DECL StateValues ReduceLearningRateOnPlateauHook::save_state() {
+StateValues ReduceLearningRateOnPlateauHook::save_state() {
   StateValues state;
   watch_.save(state);
   state.set("cooldown", Tensor(cooldown_));
   return state;
 }
 
-TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::load_state(const StateValues& state) {
+void ReduceLearningRateOnPlateauHook::load_state(const StateValues& state) {
   watch_.load(state);
   cooldown_ = state.at("cooldown").scalar<std::int64_t>();
 }
 
-TRAINHOOK_DECL void ReduceLearningRateOnPlateauHook::reduce(SessionRef session, std::int64_t step) {
+void ReduceLearningRateOnPlateauHook::reduce(SessionRef session, std::int64_t step) {
   const double rate = detail::read_learning_rate(session, options_.learning_rate);
   if (!(rate > options_.min_learning_rate)) return;
   const double lower = (std::max)(rate * options_.factor, options_.min_learning_rate);

@@ -34,16 +34,15 @@ template <class T>
   }
 }
 
-TRAINHOOK_DECL std::string cell_of(const Tensor& tensor, const std::string& column, const RowFormat& format) {
+std::string cell_of(const Tensor& tensor, const std::string& column, const RowFormat& format) {
   expect_single_value(format.hook, column, tensor.dtype(), tensor.shape(), Takes::NumbersAndTexts);
   if (tensor.dtype() == DType::String)
     return format.text(utf8_text(tensor.data<std::string>()[0], fmt::format("{}: '{}'", format.hook, column)));
   return visit_real(tensor, [&](auto values) { return number_cell(values[0], format); });
 }
 
-TRAINHOOK_DECL RowFile::RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
-                                const RowFormat& format, std::int64_t last_step,
-                                const std::optional<WrittenRows>& written)
+RowFile::RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
+                 const RowFormat& format, std::int64_t last_step, const std::optional<WrittenRows>& written)
     : file_system_(&file_system), format_(&format), path_(std::move(path)) {
   const std::string header = format.header != nullptr ? format.header(columns) : std::string();
   const PathTarget target = target_to_write(file_system, path_);
@@ -76,7 +75,7 @@ TRAINHOOK_DECL RowFile::RowFile(FileSystem& file_system, std::string path, const
   } catch (const Error& error) { log_warning("{}: {}; the next checkpoint tries again", format.hook, error.what()); }
 }
 
-TRAINHOOK_DECL void RowFile::take_lock(FileSystem& file_system) {
+void RowFile::take_lock(FileSystem& file_system) {
   try {
     lock_ = file_system.lock_file(path_);
   } catch (const UnimplementedError&) {  // then two writers are the user's to avoid
@@ -88,7 +87,7 @@ TRAINHOOK_DECL void RowFile::take_lock(FileSystem& file_system) {
   }
 }
 
-TRAINHOOK_DECL void RowFile::expect_written(std::string_view text, const std::optional<WrittenRows>& written) const {
+void RowFile::expect_written(std::string_view text, const std::optional<WrittenRows>& written) const {
   if (!written || written->size == 0) return;
   if (text.empty()) {
     log_warning("{}: {} is gone or empty, so the rows up to here are lost; it is started again", format_->hook, path_);
@@ -98,8 +97,8 @@ TRAINHOOK_DECL void RowFile::expect_written(std::string_view text, const std::op
   }
 }
 
-TRAINHOOK_DECL std::pair<std::size_t, std::size_t> RowFile::divide(std::string_view text, const std::string& header,
-                                                                   std::int64_t last_step) {
+std::pair<std::size_t, std::size_t> RowFile::divide(std::string_view text, const std::string& header,
+                                                    std::int64_t last_step) {
   const std::string_view whole = text;
   const auto has_holes = [](std::string_view line) {  // bytes that never reached the disk
     return line.find('\0') != std::string_view::npos;
@@ -129,8 +128,7 @@ TRAINHOOK_DECL std::pair<std::size_t, std::size_t> RowFile::divide(std::string_v
   return {kept.value_or(whole.size()), cut};
 }
 
-TRAINHOOK_DECL void RowFile::keep_copy(FileSystem& file_system, const std::string& target,
-                                       const std::string& text) const {
+void RowFile::keep_copy(FileSystem& file_system, const std::string& target, const std::string& text) const {
   std::unique_ptr<WritableFile> copy;
   for (int number = 1; copy == nullptr; ++number) {
     try {
@@ -151,12 +149,12 @@ TRAINHOOK_DECL void RowFile::keep_copy(FileSystem& file_system, const std::strin
               copy->path());
 }
 
-TRAINHOOK_DECL void RowFile::refuse(std::string_view reason) const {
+void RowFile::refuse(std::string_view reason) const {
   throw FailedPreconditionError("{}: {} is left as it is, since {}, or give another path", format_->hook, path_,
                                 reason);
 }
 
-TRAINHOOK_DECL void RowFile::prepare_repair() noexcept {
+void RowFile::prepare_repair() noexcept {
   try {
     const std::string text = read_file(*file_system_, path_);
     const bool is_ours = written_ && text.size() == written_->size && crc32c::value(text) == written_->crc;
@@ -165,7 +163,7 @@ TRAINHOOK_DECL void RowFile::prepare_repair() noexcept {
   }
 }
 
-TRAINHOOK_DECL void RowFile::repair() {
+void RowFile::repair() {
   if (!rewritten_) return;
   file_.reset();
   file_system_->truncate(path_, durable_);
@@ -174,19 +172,19 @@ TRAINHOOK_DECL void RowFile::repair() {
   rewritten_.reset();
 }
 
-TRAINHOOK_DECL void RowFile::write(const std::string& text) {
+void RowFile::write(const std::string& text) {
   repair();
   synced_ = false;
   file_->append(text);
   if (written_) written_ = {.size = written_->size + text.size(), .crc = crc32c::extend(written_->crc, text)};
 }
 
-TRAINHOOK_DECL void RowFile::append(std::int64_t step, const std::string& line) {
+void RowFile::append(std::int64_t step, const std::string& line) {
   write(line);
   last_step_ = step;
 }
 
-TRAINHOOK_DECL void RowFile::sync() {
+void RowFile::sync() {
   if (synced_) return;
   repair();
   try {
@@ -199,7 +197,7 @@ TRAINHOOK_DECL void RowFile::sync() {
   synced_ = true;
 }
 
-TRAINHOOK_DECL void RowFile::close() {
+void RowFile::close() {
   try {
     sync();
   } catch (const Error&) {

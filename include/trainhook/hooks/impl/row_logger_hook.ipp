@@ -25,7 +25,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs values, RowLoggerOptions options)
+RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs values, RowLoggerOptions options)
     : format_(&format), refs_(std::move(values)), options_(std::move(options)) {
   if (options_.path.empty()) throw InvalidArgumentError("{}: path is empty; give the path of the file", format.hook);
   for (const FetchRefs::Entry& entry : refs_.entries())
@@ -46,11 +46,11 @@ TRAINHOOK_DECL RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs v
                  format.hook, "every_n_secs", "every_n_steps");
 }
 
-TRAINHOOK_DECL RowLoggerHook::RowLoggerHook(RowLoggerHook&& other) noexcept = default;
+RowLoggerHook::RowLoggerHook(RowLoggerHook&& other) noexcept = default;
 
-TRAINHOOK_DECL RowLoggerHook::~RowLoggerHook() = default;
+RowLoggerHook::~RowLoggerHook() = default;
 
-TRAINHOOK_DECL void RowLoggerHook::begin(Graph& graph) {
+void RowLoggerHook::begin(Graph& graph) {
   global_step_ = require_global_step(graph, format_->hook);
   expect_name_fits(services().file_system(), options_.path + ".99",  // a copy
                    fmt::format("{}: path '{}'", format_->hook, options_.path));
@@ -62,7 +62,7 @@ TRAINHOOK_DECL void RowLoggerHook::begin(Graph& graph) {
   restored_ = false;
 }
 
-TRAINHOOK_DECL void RowLoggerHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void RowLoggerHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   step_ = read_global_step(session, global_step_);
   seen_.assign(options_.metrics.size(), std::nullopt);
   fetched_ = false;
@@ -75,7 +75,7 @@ TRAINHOOK_DECL void RowLoggerHook::after_create_session(SessionRef session, Coor
   file_.reset();
 }
 
-TRAINHOOK_DECL void RowLoggerHook::open_file() {
+void RowLoggerHook::open_file() {
   if (file_ != nullptr) return;
   std::optional<WrittenRows> written;
   if (known_ != nullptr) written = *known_;
@@ -83,7 +83,7 @@ TRAINHOOK_DECL void RowLoggerHook::open_file() {
                                     row_ ? row_->step - 1 : step_, written);
 }
 
-TRAINHOOK_DECL SessionRunArgs RowLoggerHook::before_run(SessionRunContext& context) {
+SessionRunArgs RowLoggerHook::before_run(SessionRunContext& context) {
   open_file();
   take_metrics();
   if (row_ && row_->step <= step_) write_row();
@@ -91,7 +91,7 @@ TRAINHOOK_DECL SessionRunArgs RowLoggerHook::before_run(SessionRunContext& conte
   return fetched_ ? SessionRunArgs{.fetches = fetches_} : SessionRunArgs{};
 }
 
-TRAINHOOK_DECL void RowLoggerHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void RowLoggerHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   step_ = context.global_step();
   if (fetched_ && timer_->should_trigger_for_step(step_, context)) {
     timer_->update_last_triggered_step(step_, context);
@@ -102,7 +102,7 @@ TRAINHOOK_DECL void RowLoggerHook::after_run(SessionRunContext& context, const S
   take_metrics();
 }
 
-TRAINHOOK_DECL void RowLoggerHook::end(SessionRef /*session*/) {
+void RowLoggerHook::end(SessionRef /*session*/) {
   open_file();
   take_metrics();
   if (row_) write_row();
@@ -115,7 +115,7 @@ TRAINHOOK_DECL void RowLoggerHook::end(SessionRef /*session*/) {
   remember(last->written());
 }
 
-TRAINHOOK_DECL void RowLoggerHook::abort(const std::exception_ptr& /*error*/) noexcept {
+void RowLoggerHook::abort(const std::exception_ptr& /*error*/) noexcept {
   try {
     if (file_ != nullptr && row_) write_row();
   } catch (...) {
@@ -125,7 +125,7 @@ TRAINHOOK_DECL void RowLoggerHook::abort(const std::exception_ptr& /*error*/) no
   file_.reset();
 }
 
-TRAINHOOK_DECL StateValues RowLoggerHook::save_state() {
+StateValues RowLoggerHook::save_state() {
   StateValues state;
   if (file_ != nullptr) {
     take_metrics();
@@ -147,7 +147,7 @@ TRAINHOOK_DECL StateValues RowLoggerHook::save_state() {
   return state;
 }
 
-TRAINHOOK_DECL void RowLoggerHook::load_state(const StateValues& state) {
+void RowLoggerHook::load_state(const StateValues& state) {
   if (const Tensor* written = state.find("written"); written != nullptr && written->num_elements() == 2) {
     const auto values = written->data<std::int64_t>();
     remember(WrittenRows{static_cast<std::uint64_t>(values[0]), static_cast<std::uint32_t>(values[1])});
@@ -159,13 +159,13 @@ TRAINHOOK_DECL void RowLoggerHook::load_state(const StateValues& state) {
   restored_ = true;
 }
 
-TRAINHOOK_DECL RowLoggerHook::Row& RowLoggerHook::row_of(std::int64_t step) {
+RowLoggerHook::Row& RowLoggerHook::row_of(std::int64_t step) {
   if (row_ && row_->step != step) write_row();
   if (!row_) row_ = Row{.step = step, .cells = std::vector<std::string>(columns_.size())};
   return *row_;
 }
 
-TRAINHOOK_DECL void RowLoggerHook::take_metrics() {
+void RowLoggerHook::take_metrics() {
   for (std::size_t i = 0; i < options_.metrics.size(); ++i) {
     const PublishedMetric* metric = services().metric(options_.metrics[i]);
     if (metric == nullptr || metric->step == seen_[i]) continue;
@@ -177,11 +177,11 @@ TRAINHOOK_DECL void RowLoggerHook::take_metrics() {
   }
 }
 
-TRAINHOOK_DECL void RowLoggerHook::remember(const std::optional<WrittenRows>& written) {
+void RowLoggerHook::remember(const std::optional<WrittenRows>& written) {
   known_ = written ? std::make_unique<WrittenRows>(*written) : nullptr;
 }
 
-TRAINHOOK_DECL void RowLoggerHook::write_row() {
+void RowLoggerHook::write_row() {
   file_->append(row_->step, format_->line(columns_, row_->step, row_->cells));
   row_.reset();
 }

@@ -26,7 +26,7 @@ std::optional<T> Scaffold::only(const Graph& graph, std::string_view key) {
   return items.empty() ? std::nullopt : std::optional<T>(items.front());
 }
 
-TRAINHOOK_DECL Scaffold::Scaffold(ScaffoldOptions options) : pieces_(std::move(options)) {
+Scaffold::Scaffold(ScaffoldOptions options) : pieces_(std::move(options)) {
   if (pieces_.copy_from_scaffold == nullptr) return;
   const ScaffoldOptions& other = pieces_.copy_from_scaffold->pieces_;
   const auto take = [](auto& mine, const auto& theirs) {
@@ -43,11 +43,11 @@ TRAINHOOK_DECL Scaffold::Scaffold(ScaffoldOptions options) : pieces_(std::move(o
   if (pieces_.saver == nullptr) pieces_.saver = other.saver;
 }
 
-TRAINHOOK_DECL void Scaffold::init_fn(SessionRef session) const {
+void Scaffold::init_fn(SessionRef session) const {
   if (pieces_.init_fn) detail::call_of_user("init_fn of the scaffold", {}, [&] { pieces_.init_fn(*this, session); });
 }
 
-TRAINHOOK_DECL void Scaffold::finalize(Graph& graph) {
+void Scaffold::finalize(Graph& graph) {
   check_belongs(graph);
   if (!pieces_.ready_op.has_value()) pieces_.ready_op = only<Output>(graph, graph_keys::kReadyOp).value_or(Output());
   if (!pieces_.ready_for_local_init_op.has_value())
@@ -66,7 +66,7 @@ TRAINHOOK_DECL void Scaffold::finalize(Graph& graph) {
   graph.finalize();
 }
 
-TRAINHOOK_DECL void Scaffold::check_belongs(const Graph& graph) const {
+void Scaffold::check_belongs(const Graph& graph) const {
   const auto validate = [&](const char* option, const Node* node) {
     if (node != nullptr && &node->graph() != &graph) {
       throw InvalidArgumentError("Scaffold: {} is '{}', which belongs to another graph; make it in the session's own",
@@ -81,8 +81,7 @@ TRAINHOOK_DECL void Scaffold::check_belongs(const Graph& graph) const {
   validate("summary_op", node_of(pieces_.summary_op));
 }
 
-TRAINHOOK_DECL Operation Scaffold::initializers(Graph& graph, std::string_view key,
-                                                const std::vector<Variable>& variables) {
+Operation Scaffold::initializers(Graph& graph, std::string_view key, const std::vector<Variable>& variables) {
   if (const std::optional<Operation> shared = only<Operation>(graph, key)) return *shared;
   std::vector<Operation> assigns;
   for (const Variable& variable : variables) {
@@ -94,7 +93,7 @@ TRAINHOOK_DECL Operation Scaffold::initializers(Graph& graph, std::string_view k
   return all;
 }
 
-TRAINHOOK_DECL Output Scaffold::merged_summaries(Graph& graph) {
+Output Scaffold::merged_summaries(Graph& graph) {
   if (const std::optional<Output> shared = only<Output>(graph, graph_keys::kSummaryOp)) return *shared;
   if (graph.is_finalized()) return {};
   const std::optional<Output> merged = summary::merge_all(graph);

@@ -15,14 +15,14 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL SecondOrStepTimer::SecondOrStepTimer(SessionRunHook& hook, Options options, std::string_view owner,
-                                                    std::string_view secs_name, std::string_view steps_name)
+SecondOrStepTimer::SecondOrStepTimer(SessionRunHook& hook, Options options, std::string_view owner,
+                                     std::string_view secs_name, std::string_view steps_name)
     : SecondOrStepTimer(options, owner, secs_name, steps_name) {
   kept_ = &hook.add_timer();
 }
 
-TRAINHOOK_DECL SecondOrStepTimer::SecondOrStepTimer(Options options, std::string_view owner, std::string_view secs_name,
-                                                    std::string_view steps_name)
+SecondOrStepTimer::SecondOrStepTimer(Options options, std::string_view owner, std::string_view secs_name,
+                                     std::string_view steps_name)
     : options_(options) {
   if (options.every_secs.has_value() == options.every_steps.has_value()) {
     throw InvalidArgumentError("{}: exactly one of {} and {} must be given, not {}", owner, secs_name, steps_name,
@@ -40,16 +40,16 @@ TRAINHOOK_DECL SecondOrStepTimer::SecondOrStepTimer(Options options, std::string
   }
 }
 
-TRAINHOOK_DECL bool SecondOrStepTimer::should_trigger_for_step(std::int64_t step, Duration now) const noexcept {
+bool SecondOrStepTimer::should_trigger_for_step(std::int64_t step, Duration now) const noexcept {
   return is_due(step, [now] { return now; });
 }
 
-TRAINHOOK_DECL bool SecondOrStepTimer::should_trigger_for_step(std::int64_t step, SessionRunContext& context) const {
+bool SecondOrStepTimer::should_trigger_for_step(std::int64_t step, SessionRunContext& context) const {
   return is_due(step, [&context] { return context.now(); });
 }
 
-TRAINHOOK_DECL std::optional<SecondOrStepTimer::Elapsed> SecondOrStepTimer::update_last_triggered_step(
-    std::int64_t step, Duration now) noexcept {
+std::optional<SecondOrStepTimer::Elapsed> SecondOrStepTimer::update_last_triggered_step(std::int64_t step,
+                                                                                        Duration now) noexcept {
   std::optional<Elapsed> elapsed;
   detail::TimerMark& last = mark();
   if (last.step && last.time) elapsed = Elapsed{now - *last.time, step - *last.step};
@@ -58,17 +58,17 @@ TRAINHOOK_DECL std::optional<SecondOrStepTimer::Elapsed> SecondOrStepTimer::upda
   return elapsed;
 }
 
-TRAINHOOK_DECL void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, SessionRunContext& context) {
+void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, SessionRunContext& context) {
   set_last_triggered_step(step);
   if (uses_seconds()) mark().time = context.now();
 }
 
-TRAINHOOK_DECL void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, Clock& clock) {
+void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, Clock& clock) {
   set_last_triggered_step(step);
   if (uses_seconds()) mark().time = clock.monotonic_now();
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> SecondOrStepTimer::next_step() const noexcept {
+std::optional<std::int64_t> SecondOrStepTimer::next_step() const noexcept {
   if (uses_seconds()) return std::nullopt;
   const std::optional<std::int64_t>& last = mark().step;
   if (!last) return std::numeric_limits<std::int64_t>::lowest();
@@ -78,7 +78,7 @@ TRAINHOOK_DECL std::optional<std::int64_t> SecondOrStepTimer::next_step() const 
   return is_beyond ? (std::numeric_limits<std::int64_t>::max)() : next;
 }
 
-TRAINHOOK_DECL std::int64_t SecondOrStepTimer::periods(std::int64_t step) const noexcept {
+std::int64_t SecondOrStepTimer::periods(std::int64_t step) const noexcept {
   const std::int64_t every = *options_.every_steps;
   return step / every - (step % every < 0 ? 1 : 0);
 }
@@ -87,7 +87,7 @@ TRAINHOOK_DECL std::int64_t SecondOrStepTimer::periods(std::int64_t step) const 
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Variable require_global_step(const Graph& graph, std::string_view hook) {
+Variable require_global_step(const Graph& graph, std::string_view hook) {
   if (std::optional<Variable> step = get_global_step(graph)) return *std::move(step);
   throw FailedPreconditionError(
       "Global step should be created to use {}: call get_or_create_global_step(graph) before the session is made",

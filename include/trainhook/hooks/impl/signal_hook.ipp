@@ -21,7 +21,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void refuse_if_interrupted() {
+inline void refuse_if_interrupted() {
   if (const std::optional<std::string> reason = interruption()) {
     throw CancelledError(
         "a run of this process was interrupted ({}), so no other session with a SignalHook is made: end the program, "
@@ -30,7 +30,7 @@ TRAINHOOK_DECL void refuse_if_interrupted() {
   }
 }
 
-TRAINHOOK_DECL void refuse_if_interrupted(const HookList& hooks) {
+void refuse_if_interrupted(const HookList& hooks) {
   const bool has_signals = std::ranges::any_of(
       hooks, [](const HookEntry& hook) { return dynamic_cast<const SignalHook*>(hook.get().get()) != nullptr; });
   if (has_signals) refuse_if_interrupted();
@@ -40,20 +40,20 @@ TRAINHOOK_DECL void refuse_if_interrupted(const HookList& hooks) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::optional<std::string> interruption() { return detail::ProcessSignals::interruption(); }
+std::optional<std::string> interruption() { return detail::ProcessSignals::interruption(); }
 
-TRAINHOOK_DECL void forget_interruption() { detail::ProcessSignals::forget_interruption(); }
+void forget_interruption() { detail::ProcessSignals::forget_interruption(); }
 
-TRAINHOOK_DECL SignalHook::SignalHook(Options options) : options_(std::move(options)) {
+SignalHook::SignalHook(Options options) : options_(std::move(options)) {
   if (options_.deadline && *options_.deadline <= Duration::zero())
     throw InvalidArgumentError("SignalHook: deadline must be above 0; leave it out to wait indefinitely");
 }
 
-TRAINHOOK_DECL SignalHook::SignalHook(SignalHook&& other) noexcept = default;
+SignalHook::SignalHook(SignalHook&& other) noexcept = default;
 
-TRAINHOOK_DECL SignalHook::~SignalHook() = default;
+SignalHook::~SignalHook() = default;
 
-TRAINHOOK_DECL void SignalHook::begin(Graph& /*graph*/) {
+void SignalHook::begin(Graph& /*graph*/) {
   signals_.reset();
   detail::refuse_if_interrupted();
   signals_ = detail::ProcessSignals::share(
@@ -65,7 +65,7 @@ TRAINHOOK_DECL void SignalHook::begin(Graph& /*graph*/) {
   reason_.clear();
 }
 
-TRAINHOOK_DECL void SignalHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
+void SignalHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
   const auto reason =  // a file that was seen is gone
       reason_.empty() ? reason_to_stop(services().clock().monotonic_now()) : std::optional(reason_);
   if (!reason) return;
@@ -74,7 +74,7 @@ TRAINHOOK_DECL void SignalHook::after_create_session(SessionRef /*session*/, Coo
   coordinator.request_stop();
 }
 
-TRAINHOOK_DECL void SignalHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void SignalHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (const std::uint64_t saves = signals_->num_saves(); std::exchange(saves_, saves) != saves)
     services().request_save();
   const auto reason =
@@ -85,7 +85,7 @@ TRAINHOOK_DECL void SignalHook::after_run(SessionRunContext& context, const Sess
   context.interrupt(reason_);
 }
 
-TRAINHOOK_DECL void SignalHook::end(SessionRef /*session*/) {
+void SignalHook::end(SessionRef /*session*/) {
   signals_.reset();
   if (services().is_interrupted()) detail::ProcessSignals::record_interruption(services().stop_reason());
   if (reason_.empty()) return;
@@ -100,9 +100,9 @@ TRAINHOOK_DECL void SignalHook::end(SessionRef /*session*/) {
   }
 }
 
-TRAINHOOK_DECL void SignalHook::abort(const std::exception_ptr& /*error*/) noexcept { signals_.reset(); }
+void SignalHook::abort(const std::exception_ptr& /*error*/) noexcept { signals_.reset(); }
 
-TRAINHOOK_DECL std::optional<std::string> SignalHook::reason_to_stop(Duration now) {
+std::optional<std::string> SignalHook::reason_to_stop(Duration now) {
   if (const int signal = signals_->stop_signal(); signal != 0) return detail::signal_name(signal);
   if (options_.directory.empty() || (looked_ && now - *looked_ < std::chrono::seconds(1))) return std::nullopt;
   looked_ = now;
@@ -113,7 +113,7 @@ TRAINHOOK_DECL std::optional<std::string> SignalHook::reason_to_stop(Duration no
   return reason;
 }
 
-TRAINHOOK_DECL bool SignalHook::take_file(const std::string& name) {
+bool SignalHook::take_file(const std::string& name) {
   const std::string path = join_path(options_.directory, name);
   try {
     FileSystem& disk = services().file_system();

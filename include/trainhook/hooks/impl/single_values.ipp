@@ -15,17 +15,17 @@
 namespace trainhook::detail {
 
 /// Whether a tensor of this shape may have exactly one element.
-TRAINHOOK_DECL bool may_be_single(const PartialShape& shape) {
+inline bool may_be_single(const PartialShape& shape) {
   return std::ranges::all_of(shape.dims(), [](std::int64_t dim) { return dim == 1 || dim == kUnknownDim; });
 }
 
-TRAINHOOK_DECL std::string_view single_value_of(DType dtype) noexcept {
+inline std::string_view single_value_of(DType dtype) noexcept {
   if (is_real(dtype)) return "its mean";
   return dtype == DType::Complex64 || dtype == DType::Complex128 ? "its absolute value" : "its size";
 }
 
-TRAINHOOK_DECL void expect_single_value(std::string_view hook, std::string_view value, DType dtype,
-                                        const PartialShape& shape, Takes takes) {
+void expect_single_value(std::string_view hook, std::string_view value, DType dtype, const PartialShape& shape,
+                         Takes takes) {
   const bool takes_texts = takes == Takes::NumbersAndTexts;
   const bool is_taken = is_real(dtype) || (takes_texts && dtype == DType::String);
   if (is_taken && may_be_single(shape)) return;
@@ -34,8 +34,7 @@ TRAINHOOK_DECL void expect_single_value(std::string_view hook, std::string_view 
       dtype, shape, takes_texts ? ", bools and strings" : " and bools", single_value_of(dtype));
 }
 
-TRAINHOOK_DECL FetchList resolve_single_values(const FetchRefs& refs, const Graph& graph, std::string_view hook,
-                                               Takes takes) {
+FetchList resolve_single_values(const FetchRefs& refs, const Graph& graph, std::string_view hook, Takes takes) {
   FetchList fetches = refs.resolve_outputs(graph, hook);
   for (std::size_t i = 0; i < fetches.size(); ++i) {
     const Output tensor(&fetches[i].node(), static_cast<std::size_t>(fetches[i].index()));

@@ -17,11 +17,11 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL StepCounterHook::StepCounterHook(StepCounterHook&& other) noexcept = default;
+StepCounterHook::StepCounterHook(StepCounterHook&& other) noexcept = default;
 
-TRAINHOOK_DECL StepCounterHook::~StepCounterHook() = default;
+StepCounterHook::~StepCounterHook() = default;
 
-TRAINHOOK_DECL StepCounterHook::StepCounterHook(Options options)
+StepCounterHook::StepCounterHook(Options options)
     : output_dir_(std::move(options.output_dir)),
       given_writer_(std::move(options.summary_writer)),
       timer_(timer_options(options), "StepCounterHook", "every_n_secs", "every_n_steps") {
@@ -31,11 +31,11 @@ TRAINHOOK_DECL StepCounterHook::StepCounterHook(Options options)
   }
 }
 
-TRAINHOOK_DECL std::string StepCounterHook::writes_to() const {
+std::string StepCounterHook::writes_to() const {
   return given_writer_ != nullptr ? given_writer_->get_logdir() : output_dir_;
 }
 
-TRAINHOOK_DECL void StepCounterHook::begin(Graph& graph) {
+void StepCounterHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "StepCounterHook");
   tag_ = global_step_.name() + "/sec";
   writer_ = given_writer_.get();
@@ -44,14 +44,14 @@ TRAINHOOK_DECL void StepCounterHook::begin(Graph& graph) {
   warnings_ = 0;
 }
 
-TRAINHOOK_DECL void StepCounterHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void StepCounterHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   if (given_writer_ != nullptr) given_writer_->restart_at(read_global_step(session, global_step_) + 1);
   timer_.reset();
   last_step_.reset();
   idle_runs_ = 0;
 }
 
-TRAINHOOK_DECL void StepCounterHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void StepCounterHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   const std::int64_t step = context.global_step();
   if (timer_.should_trigger_for_step(step, context)) {
     if (const auto elapsed = timer_.update_last_triggered_step(step, context.now())) report(step, *elapsed);
@@ -59,19 +59,19 @@ TRAINHOOK_DECL void StepCounterHook::after_run(SessionRunContext& context, const
   watch(step);
 }
 
-TRAINHOOK_DECL SecondOrStepTimer::Options StepCounterHook::timer_options(const Options& options) {
+SecondOrStepTimer::Options StepCounterHook::timer_options(const Options& options) {
   if (!options.every_n_secs && !options.every_n_steps) return {.every_steps = 100};
   return {.every_secs = options.every_n_secs, .every_steps = options.every_n_steps};
 }
 
-TRAINHOOK_DECL void StepCounterHook::report(std::int64_t step, const SecondOrStepTimer::Elapsed& elapsed) {
+void StepCounterHook::report(std::int64_t step, const SecondOrStepTimer::Elapsed& elapsed) {
   if (elapsed.time <= Duration::zero() || elapsed.steps <= 0) return;
   const double rate = static_cast<double>(elapsed.steps) / std::chrono::duration<double>(elapsed.time).count();
   if (writer_ != nullptr) writer_->add_scalar(tag_, rate, step);
   log_info("{}: {:g}", tag_, rate);
 }
 
-TRAINHOOK_DECL void StepCounterHook::watch(std::int64_t step) {
+void StepCounterHook::watch(std::int64_t step) {
   const bool rose = !last_step_ || step > *last_step_;
   last_step_ = step;
   idle_runs_ = rose ? 0 : idle_runs_ + 1;

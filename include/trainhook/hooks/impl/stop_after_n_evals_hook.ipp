@@ -18,14 +18,14 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL StopAfterNEvalsHook::StopAfterNEvalsHook(std::optional<std::int64_t> num_evals, bool log_progress)
+StopAfterNEvalsHook::StopAfterNEvalsHook(std::optional<std::int64_t> num_evals, bool log_progress)
     : num_evals_(num_evals), log_period_(log_progress ? 1 : 0) {
   if (num_evals && *num_evals <= 0)
     throw InvalidArgumentError("StopAfterNEvalsHook: num_evals is {}; it must be positive", *num_evals);
   if (log_progress && num_evals.value_or(0) >= 20) log_period_ = *num_evals / 10;
 }
 
-TRAINHOOK_DECL void StopAfterNEvalsHook::begin(Graph& graph) {
+void StopAfterNEvalsHook::begin(Graph& graph) {
   const std::vector<Output> counts = graph.collection<Output>(graph_keys::kEvalStep);
   if (counts.empty())
     throw FailedPreconditionError(
@@ -33,11 +33,9 @@ TRAINHOOK_DECL void StopAfterNEvalsHook::begin(Graph& graph) {
   evals_completed_ = counts.back();
 }
 
-TRAINHOOK_DECL SessionRunArgs StopAfterNEvalsHook::before_run(SessionRunContext& /*context*/) {
-  return {evals_completed_};
-}
+SessionRunArgs StopAfterNEvalsHook::before_run(SessionRunContext& /*context*/) { return {evals_completed_}; }
 
-TRAINHOOK_DECL void StopAfterNEvalsHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void StopAfterNEvalsHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   const auto completed = values.results[0].scalar<std::int64_t>();
   const bool is_last = num_evals_ && completed >= *num_evals_;
   if (log_period_ > 0 && (completed % log_period_ == 0 || is_last)) {

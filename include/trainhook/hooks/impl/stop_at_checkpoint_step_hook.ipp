@@ -20,26 +20,25 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL StopAtCheckpointStepHook::StopAtCheckpointStepHook(Options options) : options_(std::move(options)) {
+StopAtCheckpointStepHook::StopAtCheckpointStepHook(Options options) : options_(std::move(options)) {
   if (options_.model_dir.empty()) throw InvalidArgumentError("StopAtCheckpointStepHook: model_dir is empty");
   if (options_.last_step <= 0)
     throw InvalidArgumentError("StopAtCheckpointStepHook: last_step is {}; it must be positive", options_.last_step);
 }
 
-TRAINHOOK_DECL void StopAtCheckpointStepHook::begin(Graph& graph) {
+void StopAtCheckpointStepHook::begin(Graph& graph) {
   detail::require_global_step(graph, "StopAtCheckpointStepHook");
   is_saved_ = false;
 }
 
-TRAINHOOK_DECL void StopAtCheckpointStepHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
+void StopAtCheckpointStepHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
   coordinator_ = &coordinator;
   if (!is_saved_) return;
   services().set_stop_reason(reason());
   coordinator.request_stop();
 }
 
-TRAINHOOK_DECL void StopAtCheckpointStepHook::after_run(SessionRunContext& context,
-                                                        const SessionRunValues& /*values*/) {
+void StopAtCheckpointStepHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (context.global_step() < options_.last_step) return;
   is_saved_ = saved_step() >= options_.last_step;
   if (is_saved_)
@@ -48,11 +47,11 @@ TRAINHOOK_DECL void StopAtCheckpointStepHook::after_run(SessionRunContext& conte
     static_cast<void>(coordinator_->wait_for_stop(options_.wait_after_file_check_secs));
 }
 
-TRAINHOOK_DECL std::string StopAtCheckpointStepHook::reason() const {
+std::string StopAtCheckpointStepHook::reason() const {
   return fmt::format("step {} is saved in '{}'", options_.last_step, options_.model_dir);
 }
 
-TRAINHOOK_DECL std::int64_t StopAtCheckpointStepHook::saved_step() const {
+std::int64_t StopAtCheckpointStepHook::saved_step() const {
   FileSystem& disk = services().file_system();
   const std::optional<std::string> newest = latest_checkpoint(disk, options_.model_dir);
   return newest ? load_variable(disk, *newest, "global_step").scalar<std::int64_t>() : 0;

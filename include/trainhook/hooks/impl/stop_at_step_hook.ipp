@@ -17,7 +17,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL StopAtStepHook::StopAtStepHook(Options options) : options_(options) {
+StopAtStepHook::StopAtStepHook(Options options) : options_(options) {
   if (options.num_steps.has_value() == options.last_step.has_value()) {
     throw InvalidArgumentError("StopAtStepHook: exactly one of num_steps and last_step must be given, not {}",
                                options.num_steps ? "both" : "neither");
@@ -30,12 +30,12 @@ TRAINHOOK_DECL StopAtStepHook::StopAtStepHook(Options options) : options_(option
   }
 }
 
-TRAINHOOK_DECL void StopAtStepHook::begin(Graph& graph) {
+void StopAtStepHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "StopAtStepHook");
   last_step_ = options_.last_step;
 }
 
-TRAINHOOK_DECL void StopAtStepHook::after_create_session(SessionRef session, Coordinator& coordinator) {
+void StopAtStepHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   const std::int64_t step = read_global_step(session, global_step_);
   if (!last_step_) {
     constexpr std::int64_t kLargest = (std::numeric_limits<std::int64_t>::max)();
@@ -48,10 +48,10 @@ TRAINHOOK_DECL void StopAtStepHook::after_create_session(SessionRef session, Coo
   coordinator.request_stop();
 }
 
-TRAINHOOK_DECL void StopAtStepHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void StopAtStepHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (last_step_ && context.global_step() >= *last_step_) context.request_stop_on_all_ranks(reason());
 }
 
-TRAINHOOK_DECL std::string StopAtStepHook::reason() const { return fmt::format("step {} is reached", *last_step_); }
+std::string StopAtStepHook::reason() const { return fmt::format("step {} is reached", *last_step_); }
 
 }  // namespace trainhook

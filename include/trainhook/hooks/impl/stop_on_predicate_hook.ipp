@@ -22,15 +22,15 @@
 namespace trainhook::detail {
 
 /// A timer needs a positive period: one of no time is one step.
-TRAINHOOK_DECL SecondOrStepTimer::Options periods_of(const StopOnPredicateHook::Options& options) {
+inline SecondOrStepTimer::Options periods_of(const StopOnPredicateHook::Options& options) {
   if (!options.run_every_secs && !options.run_every_steps) return {.every_secs = std::chrono::seconds(60)};
   if (options.run_every_secs == Duration::zero() && !options.run_every_steps) return {.every_steps = 1};
   return {.every_secs = options.run_every_secs, .every_steps = options.run_every_steps};
 }
 
 /// The values of one metric in the directory, by step. @throws NotFoundError if an evaluation lacks it.
-TRAINHOOK_DECL std::map<std::int64_t, double> recorded(const std::string& eval_dir, const std::string& metric,
-                                                       const MetricPredicateOptions& options) {
+inline std::map<std::int64_t, double> recorded(const std::string& eval_dir, const std::string& metric,
+                                               const MetricPredicateOptions& options) {
   std::map<std::int64_t, double> values;
   for (const auto& [step, metrics] : read_eval_metrics(*options.file_system, eval_dir)) {
     if (step < options.min_steps) continue;
@@ -83,23 +83,23 @@ StopPredicate stop_without_progress(std::string eval_dir, std::string metric, st
 
 namespace trainhook {
 
-TRAINHOOK_DECL StopOnPredicateHook::StopOnPredicateHook(StopPredicate should_stop, Options options)
+StopOnPredicateHook::StopOnPredicateHook(StopPredicate should_stop, Options options)
     : should_stop_(std::move(should_stop)),
       timer_(*this, detail::periods_of(options), "StopOnPredicateHook", "run_every_secs", "run_every_steps") {
   if (!should_stop_) throw InvalidArgumentError("StopOnPredicateHook: should_stop is empty");
 }
 
-TRAINHOOK_DECL void StopOnPredicateHook::begin(Graph& graph) {
+void StopOnPredicateHook::begin(Graph& graph) {
   detail::require_global_step(graph, "StopOnPredicateHook");
   is_stopped_ = false;
 }
 
-TRAINHOOK_DECL void StopOnPredicateHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
+void StopOnPredicateHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {
   timer_.reset_unless_restored();
   if (is_stopped_) coordinator.request_stop();
 }
 
-TRAINHOOK_DECL void StopOnPredicateHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void StopOnPredicateHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   const std::int64_t step = context.global_step();
   if (!timer_.should_trigger_for_step(step, context)) return;
   timer_.update_last_triggered_step(step, context);
@@ -109,28 +109,26 @@ TRAINHOOK_DECL void StopOnPredicateHook::after_run(SessionRunContext& context, c
   context.request_stop();
 }
 
-TRAINHOOK_DECL StopPredicate stop_if_higher(std::string eval_dir, std::string metric, double threshold,
-                                            MetricPredicateOptions options) {
+StopPredicate stop_if_higher(std::string eval_dir, std::string metric, double threshold,
+                             MetricPredicateOptions options) {
   return detail::stop_beyond(std::move(eval_dir), std::move(metric), threshold, options, "greater than",
                              std::greater<double>());
 }
 
-TRAINHOOK_DECL StopPredicate stop_if_lower(std::string eval_dir, std::string metric, double threshold,
-                                           MetricPredicateOptions options) {
+StopPredicate stop_if_lower(std::string eval_dir, std::string metric, double threshold,
+                            MetricPredicateOptions options) {
   return detail::stop_beyond(std::move(eval_dir), std::move(metric), threshold, options, "less than",
                              std::less<double>());
 }
 
-TRAINHOOK_DECL StopPredicate stop_if_no_increase(std::string eval_dir, std::string metric,
-                                                 std::int64_t max_steps_without_increase,
-                                                 MetricPredicateOptions options) {
+StopPredicate stop_if_no_increase(std::string eval_dir, std::string metric, std::int64_t max_steps_without_increase,
+                                  MetricPredicateOptions options) {
   return detail::stop_without_progress(std::move(eval_dir), std::move(metric), max_steps_without_increase, options,
                                        "increase", std::greater<double>());
 }
 
-TRAINHOOK_DECL StopPredicate stop_if_no_decrease(std::string eval_dir, std::string metric,
-                                                 std::int64_t max_steps_without_decrease,
-                                                 MetricPredicateOptions options) {
+StopPredicate stop_if_no_decrease(std::string eval_dir, std::string metric, std::int64_t max_steps_without_decrease,
+                                  MetricPredicateOptions options) {
   return detail::stop_without_progress(std::move(eval_dir), std::move(metric), max_steps_without_decrease, options,
                                        "decrease", std::less<double>());
 }

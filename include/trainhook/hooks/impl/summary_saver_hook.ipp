@@ -24,11 +24,11 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL SummarySaverHook::SummarySaverHook(SummarySaverHook&& other) noexcept = default;
+SummarySaverHook::SummarySaverHook(SummarySaverHook&& other) noexcept = default;
 
-TRAINHOOK_DECL SummarySaverHook::~SummarySaverHook() = default;
+SummarySaverHook::~SummarySaverHook() = default;
 
-TRAINHOOK_DECL SummarySaverHook::SummarySaverHook(Options options)
+SummarySaverHook::SummarySaverHook(Options options)
     : options_(std::move(options)),
       timer_(*this, {.every_secs = options_.save_secs, .every_steps = options_.save_steps}, "SummarySaverHook",
              "save_secs", "save_steps") {
@@ -42,11 +42,11 @@ TRAINHOOK_DECL SummarySaverHook::SummarySaverHook(Options options)
   }
 }
 
-TRAINHOOK_DECL std::string SummarySaverHook::writes_to() const {
+std::string SummarySaverHook::writes_to() const {
   return options_.summary_writer != nullptr ? options_.summary_writer->get_logdir() : options_.output_dir;
 }
 
-TRAINHOOK_DECL void SummarySaverHook::begin(Graph& graph) {
+void SummarySaverHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "SummarySaverHook");
   summaries_ = options_.summary_op.resolve_outputs(graph, "SummarySaverHook");
   for (const Fetch& fetch : summaries_) check_summary(fetch);
@@ -58,7 +58,7 @@ TRAINHOOK_DECL void SummarySaverHook::begin(Graph& graph) {
   start_step_.reset();
 }
 
-TRAINHOOK_DECL void SummarySaverHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void SummarySaverHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   if (options_.scaffold != nullptr) {
     const Output merged = options_.scaffold->summary_op();
     summaries_ = merged.has_value() ? FetchList(merged) : FetchList();
@@ -67,14 +67,14 @@ TRAINHOOK_DECL void SummarySaverHook::after_create_session(SessionRef session, C
   start_step_ = next_step_ = read_global_step(session, global_step_) + 1;
 }
 
-TRAINHOOK_DECL SessionRunArgs SummarySaverHook::before_run(SessionRunContext& context) {
+SessionRunArgs SummarySaverHook::before_run(SessionRunContext& context) {
   if (writer_ == nullptr) return {};
   due_ = !summaries_.empty() && (!next_step_ || timer_.should_trigger_for_step(*next_step_, context));
   if (!due_) return {};
   return {.fetches = summaries_};
 }
 
-TRAINHOOK_DECL void SummarySaverHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void SummarySaverHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   if (writer_ == nullptr) return;
   const std::int64_t step = context.global_step();
   next_step_ = step + 1;
@@ -90,16 +90,15 @@ TRAINHOOK_DECL void SummarySaverHook::after_run(SessionRunContext& context, cons
   }
 }
 
-TRAINHOOK_DECL void SummarySaverHook::on_run_failed(SessionRunContext& /*context*/,
-                                                    const std::exception_ptr& /*error*/) {
+void SummarySaverHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {
   due_ = false;
 }
 
-TRAINHOOK_DECL void SummarySaverHook::end(SessionRef /*session*/) {
+void SummarySaverHook::end(SessionRef /*session*/) {
   if (writer_ != nullptr) writer_->flush();
 }
 
-TRAINHOOK_DECL void SummarySaverHook::check_summary(const Fetch& fetch) {
+void SummarySaverHook::check_summary(const Fetch& fetch) {
   const OutputSpec& spec = fetch.node().outputs()[static_cast<std::size_t>(fetch.index())];
   if (spec.dtype == DType::String) return;
   throw InvalidArgumentError(

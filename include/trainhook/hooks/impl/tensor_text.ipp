@@ -68,7 +68,7 @@ std::string text_of_elements(const Tensor& tensor) {
   return text;
 }
 
-TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor) {
+std::string tensor_text(const Tensor& tensor) {
   switch (tensor.dtype()) {
     case DType::Float: return text_of_elements<float>(tensor);
     case DType::Double: return text_of_elements<double>(tensor);
@@ -91,7 +91,7 @@ TRAINHOOK_DECL std::string tensor_text(const Tensor& tensor) {
   return "none";
 }
 
-TRAINHOOK_DECL std::string json_string(std::string_view text) {
+std::string json_string(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string json = "\"";
   for (const char c : utf8_text(text, "a text in JSON")) {

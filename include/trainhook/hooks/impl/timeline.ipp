@@ -74,7 +74,7 @@ struct TracedNode {
 };
 
 /// The nodes in the order of their start.
-TRAINHOOK_DECL std::vector<TracedNode> traced_nodes(const RunMetadata& metadata, const Graph& graph) {
+inline std::vector<TracedNode> traced_nodes(const RunMetadata& metadata, const Graph& graph) {
   std::vector<TracedNode> nodes;
   nodes.reserve(metadata.node_stats.size());
   for (const NodeStats& stats : metadata.node_stats) {
@@ -97,10 +97,10 @@ TRAINHOOK_DECL std::vector<TracedNode> traced_nodes(const RunMetadata& metadata,
 
 inline constexpr std::string_view kTraceBeginning = R"({"traceEvents":)";
 
-TRAINHOOK_DECL bool is_chrome_trace(std::string_view beginning) { return beginning.starts_with(kTraceBeginning); }
+bool is_chrome_trace(std::string_view beginning) { return beginning.starts_with(kTraceBeginning); }
 
 /// `sum = AddV2(a, b)`
-TRAINHOOK_DECL std::string timeline_label(const TracedNode& node) {
+inline std::string timeline_label(const TracedNode& node) {
   std::string label = fmt::format("{} = {}(", node.stats->node_name, node.stats->op_type);
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     label += fmt::format("{}{}", i == 0 ? "" : ", ", input_name(node.inputs[i]));
@@ -111,7 +111,7 @@ TRAINHOOK_DECL std::string timeline_label(const TracedNode& node) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph) {
+std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph) {
   std::string json = fmt::format(R"({}[{{"name":"process_name","ph":"M","pid":1,"args":{{"name":"{} Compute"}}}})",
                                  detail::kTraceBeginning, detail::kTracedDevice);
   for (const detail::TracedNode& node : detail::traced_nodes(metadata, graph)) {
@@ -128,7 +128,7 @@ TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metad
   return json += "]}\n";
 }
 
-TRAINHOOK_DECL std::string detail::as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
+std::string detail::as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
   DeviceStepStatsMessage device{.device = kTracedDevice};
   for (const TracedNode& node : traced_nodes(metadata, graph)) {
     device.node_stats.push_back({.node_name = utf8_text(node.stats->node_name, "the name of a traced node"),

@@ -20,7 +20,7 @@ constexpr std::uint32_t power_of_bytes(std::uint64_t bytes) noexcept {
   return result;
 }
 
-TRAINHOOK_DECL const Tables& tables() noexcept {
+const Tables& tables() noexcept {
   static const Tables built = [] {
     Tables result{};
     for (std::uint32_t byte = 0; byte < 256; ++byte) {
@@ -39,7 +39,7 @@ TRAINHOOK_DECL const Tables& tables() noexcept {
   return built;
 }
 
-TRAINHOOK_DECL std::uint32_t extend_by_table(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
+std::uint32_t extend_by_table(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
   const Tables& table = tables();
   const auto at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
   std::uint32_t state = ~crc;
@@ -54,10 +54,9 @@ TRAINHOOK_DECL std::uint32_t extend_by_table(std::uint32_t crc, std::span<const 
 }
 
 #if defined(__x86_64__)
-TRAINHOOK_DECL bool has_instruction() noexcept { return __builtin_cpu_supports("sse4.2") != 0; }
+bool has_instruction() noexcept { return __builtin_cpu_supports("sse4.2") != 0; }
 
-TRAINHOOK_DECL __attribute__((target("sse4.2,crc32"))) std::uint64_t step(std::uint64_t state,
-                                                                          const std::byte* from) noexcept {
+__attribute__((target("sse4.2,crc32"))) std::uint64_t step(std::uint64_t state, const std::byte* from) noexcept {
   std::uint64_t word = 0;
   std::memcpy(&word, from, sizeof word);
   return __builtin_ia32_crc32di(state, word);
@@ -80,8 +79,8 @@ __attribute__((target("sse4.2,crc32"))) inline std::uint64_t step_three_stretche
   return multiply(two, kSkip) ^ third;
 }
 
-TRAINHOOK_DECL __attribute__((target("sse4.2,crc32"))) std::uint32_t extend_by_instruction(
-    std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
+__attribute__((target("sse4.2,crc32"))) std::uint32_t extend_by_instruction(std::uint32_t crc,
+                                                                            std::span<const std::byte> bytes) noexcept {
   constexpr std::size_t kLong = 8192;
   constexpr std::size_t kShort = 512;
   const std::byte* from = bytes.data();
@@ -100,11 +99,11 @@ TRAINHOOK_DECL __attribute__((target("sse4.2,crc32"))) std::uint32_t extend_by_i
 
 namespace trainhook::crc32c {
 
-TRAINHOOK_DECL std::uint32_t extend(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
+std::uint32_t extend(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
   return detail::has_instruction() ? detail::extend_by_instruction(crc, bytes) : detail::extend_by_table(crc, bytes);
 }
 
-TRAINHOOK_DECL std::uint32_t extend(std::uint32_t crc, std::string_view text) noexcept {
+std::uint32_t extend(std::uint32_t crc, std::string_view text) noexcept {
   return extend(crc, std::as_bytes(std::span(text.data(), text.size())));
 }
 

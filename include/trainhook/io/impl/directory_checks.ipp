@@ -11,7 +11,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void expect_name_fits(FileSystem& file_system, const std::string& path, std::string_view what) {
+void expect_name_fits(FileSystem& file_system, const std::string& path, std::string_view what) {
   const std::string_view name = base_name(path);
   std::string directory = parent_path(path);
   try {
@@ -29,13 +29,13 @@ TRAINHOOK_DECL void expect_name_fits(FileSystem& file_system, const std::string&
 }
 
 /// Whether a failed rename says that the file system never replaces a file, not that this one could not be replaced.
-TRAINHOOK_DECL bool is_refusal(ErrorCode code) noexcept {
+inline bool is_refusal(ErrorCode code) noexcept {
   using enum ErrorCode;
   return code == PermissionDenied || code == AlreadyExists || code == Unimplemented || code == InvalidArgument ||
          code == FailedPrecondition;
 }
 
-TRAINHOOK_DECL void expect_replaces_files(FileSystem& file_system, const std::string& directory) {
+void expect_replaces_files(FileSystem& file_system, const std::string& directory) {
   const std::string file = join_path(directory, ".replaced" + temporary_suffix());
   const std::string other = join_path(directory, ".replacing" + temporary_suffix());
   const auto clean_up = [&] {

@@ -79,12 +79,12 @@ inline constexpr std::array kFailureRules{
     FailureRule{SystemCall::Close, EINTR, OnFailure::Ignore},
 };
 
-TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept {
+ErrnoMeaning errno_meaning(int number) noexcept {
   const auto found = std::ranges::find(kErrnoMeanings, number, &ErrnoMeaning::number);
   return found != kErrnoMeanings.end() ? *found : ErrnoMeaning{.number = number};
 }
 
-TRAINHOOK_DECL OnFailure on_failure(SystemCall call, int number) noexcept {
+OnFailure on_failure(SystemCall call, int number) noexcept {
   for (const FailureRule& rule : kFailureRules) {
     if (rule.call == call && rule.number == number) return rule.action;
   }
@@ -92,15 +92,15 @@ TRAINHOOK_DECL OnFailure on_failure(SystemCall call, int number) noexcept {
   return call == SystemCall::Reserve && !is_full ? OnFailure::Ignore : OnFailure::Throw;
 }
 
-TRAINHOOK_DECL std::string errno_text(int number) {
+std::string errno_text(int number) {
   return fmt::format("{} ({})", std::generic_category().message(number), errno_meaning(number).way_out);
 }
 
-TRAINHOOK_DECL void throw_errno(std::string_view operation, std::string_view path, int number) {
+void throw_errno(std::string_view operation, std::string_view path, int number) {
   throw_error(errno_meaning(number).code, fmt::format("cannot {} {}: {}", operation, path, errno_text(number)));
 }
 
-TRAINHOOK_DECL void warn_once(std::string_view subject, std::string_view warning) {
+void warn_once(std::string_view subject, std::string_view warning) {
   static std::mutex mutex;
   static auto* const warned = new std::set<std::string>;  // never destroyed, as posix_file_system()
   {

@@ -7,7 +7,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string join_path(std::string_view directory, std::string_view name) {
+std::string join_path(std::string_view directory, std::string_view name) {
   if (directory.empty() || detail::is_absolute_path(name)) return std::string(name);
   if (name.empty()) return std::string(directory);
   std::string path(directory);
@@ -15,7 +15,7 @@ TRAINHOOK_DECL std::string join_path(std::string_view directory, std::string_vie
   return path.append(name);
 }
 
-TRAINHOOK_DECL std::string parent_path(std::string_view path) {
+std::string parent_path(std::string_view path) {
   std::size_t end = path.rfind('/');
   if (end == std::string_view::npos) return ".";
   while (end > 0 && path[end - 1] == '/') --end;

@@ -22,22 +22,21 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags,
-                                              unsigned permissions) {
+FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags, unsigned permissions) {
   const SystemCall what = (flags & O_CREAT) != 0 ? SystemCall::Write : SystemCall::Read;  // made once, not again
   const int number = repeat_call(what, [&] { return ::open(path.location.c_str(), flags | O_CLOEXEC, permissions); });
   if (number < 0) throw_errno(operation, path.name, errno);
   return FileDescriptor(number);
 }
 
-[[nodiscard]] TRAINHOOK_DECL int sync_descriptor(int descriptor) noexcept {
+[[nodiscard]] int sync_descriptor(int descriptor) noexcept {
 #ifdef F_FULLFSYNC  // on Apple's systems fsync stops at the drive's cache
   if (repeat_call(SystemCall::Write, [&] { return ::fcntl(descriptor, F_FULLFSYNC); }) == 0) return 0;
 #endif
   return repeat_call(SystemCall::Write, [&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
 }
 
-TRAINHOOK_DECL void sync_posix_directory(const PosixPath& path) {
+void sync_posix_directory(const PosixPath& path) {
   int number = 0;
   const int result = repeat_call(SystemCall::SyncDirectory, [&] {  // opened again each time: a handle may be stale
     {
@@ -55,7 +54,7 @@ TRAINHOOK_DECL void sync_posix_directory(const PosixPath& path) {
                         std::generic_category().message(number)));
 }
 
-TRAINHOOK_DECL struct ::stat status_of(const FileDescriptor& descriptor, const std::string& path) {
+inline struct ::stat status_of(const FileDescriptor& descriptor, const std::string& path) {
   struct ::stat status = {};
   if (repeat_call(SystemCall::Read, [&] { return ::fstat(descriptor.number(), &status); }) != 0)
     throw_errno("examine", path, errno);
@@ -177,7 +176,7 @@ class PosixReadableFile final : public ReadableFile {
   FileDescriptor descriptor_;
 };
 
-TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const PosixPath& path) {
+std::unique_ptr<ReadableFile> open_posix_file(const PosixPath& path) {
   FileDescriptor descriptor = open_descriptor("open", path, O_RDONLY | O_NONBLOCK);  // a pipe may have no writer
   const struct ::stat status = status_of(descriptor, path.name);
   if (S_ISDIR(status.st_mode)) throw_errno("read", path.name, EISDIR);
@@ -187,13 +186,13 @@ TRAINHOOK_DECL std::unique_ptr<ReadableFile> open_posix_file(const PosixPath& pa
   return std::make_unique<PosixReadableFile>(path.name, std::move(descriptor));
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> create_posix_file(const PosixPath& path, WriteMode mode) {
+std::unique_ptr<WritableFile> create_posix_file(const PosixPath& path, WriteMode mode) {
   const int flags = O_WRONLY | O_CREAT | O_NONBLOCK | (mode == WriteMode::Truncate ? O_TRUNC : O_EXCL);
   const unsigned permissions = mode == WriteMode::Private ? 0600 : 0666;
   return std::make_unique<PosixWritableFile>(path.name, open_descriptor("create", path, flags, permissions));
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> append_to_posix_file(const PosixPath& path) {
+std::unique_ptr<WritableFile> append_to_posix_file(const PosixPath& path) {
   FileDescriptor descriptor = open_descriptor("append to", path, O_WRONLY | O_CREAT | O_APPEND);
   const struct ::stat status = status_of(descriptor, path.name);
   return std::make_unique<PosixWritableFile>(path.name, std::move(descriptor),

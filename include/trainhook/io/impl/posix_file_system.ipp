@@ -30,13 +30,13 @@
 namespace trainhook::detail {
 
 /// False if there is nothing of that name; other failures are errors, never "does not exist".
-TRAINHOOK_DECL bool find_status(const PosixPath& path, struct ::stat& status) {
+inline bool find_status(const PosixPath& path, struct ::stat& status) {
   if (repeat_call(SystemCall::Find, [&] { return ::stat(path.location.c_str(), &status); }) == 0) return true;
   if (on_failure(SystemCall::Find, errno) == OnFailure::NothingThere) return false;
   throw_errno("examine", path.name, errno);
 }
 
-TRAINHOOK_DECL struct ::stat status_of(const PosixPath& path) {
+inline struct ::stat status_of(const PosixPath& path) {
   struct ::stat status = {};
   if (repeat_call(SystemCall::Read, [&] { return ::stat(path.location.c_str(), &status); }) != 0)
     throw_errno("examine", path.name, errno);
@@ -44,7 +44,7 @@ TRAINHOOK_DECL struct ::stat status_of(const PosixPath& path) {
 }
 
 /// Empty if the system does not tell, for example because the directory was removed.
-TRAINHOOK_DECL std::string current_directory() {
+inline std::string current_directory() {
   std::array<char, PATH_MAX> path{};
   return ::getcwd(path.data(), path.size()) != nullptr && path[0] == '/' ? path.data() : "";
 }
@@ -53,39 +53,37 @@ TRAINHOOK_DECL std::string current_directory() {
 
 namespace trainhook {
 
-TRAINHOOK_DECL PosixFileSystem::PosixFileSystem(std::string directory) : directory_(std::move(directory)) {
+PosixFileSystem::PosixFileSystem(std::string directory) : directory_(std::move(directory)) {
   if (!detail::is_absolute_path(directory_))
     throw InvalidArgumentError("PosixFileSystem: '{}' is not an absolute path", directory_);
 }
 
-TRAINHOOK_DECL detail::PosixPath PosixFileSystem::at(const std::string& path) const {
+detail::PosixPath PosixFileSystem::at(const std::string& path) const {
   return {path, directory_.empty() || path.empty() ? path : join_path(directory_, path)};
 }
 
-TRAINHOOK_DECL std::unique_ptr<ReadableFile> PosixFileSystem::open_readable(const std::string& path) {
+std::unique_ptr<ReadableFile> PosixFileSystem::open_readable(const std::string& path) {
   return detail::open_posix_file(at(path));
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> PosixFileSystem::create_writable(const std::string& path, WriteMode mode) {
+std::unique_ptr<WritableFile> PosixFileSystem::create_writable(const std::string& path, WriteMode mode) {
   return detail::create_posix_file(at(path), mode);
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> PosixFileSystem::open_appendable(const std::string& path) {
+std::unique_ptr<WritableFile> PosixFileSystem::open_appendable(const std::string& path) {
   return detail::open_posix_appendable(at(path));
 }
 
-TRAINHOOK_DECL void PosixFileSystem::truncate(const std::string& path, std::uint64_t size) {
+void PosixFileSystem::truncate(const std::string& path, std::uint64_t size) {
   const std::string location = at(path).location;
   if (detail::repeat_call(detail::SystemCall::Write,
                           [&] { return ::truncate(location.c_str(), static_cast<off_t>(size)); }) != 0)
     detail::throw_errno("cut", path, errno);
 }
 
-TRAINHOOK_DECL PathTarget PosixFileSystem::resolve(const std::string& path) {
-  return detail::resolve_posix_path(at(path));
-}
+PathTarget PosixFileSystem::resolve(const std::string& path) { return detail::resolve_posix_path(at(path)); }
 
-TRAINHOOK_DECL FileSystem& PosixFileSystem::at_current_directory() {
+FileSystem& PosixFileSystem::at_current_directory() {
   if (!directory_.empty()) return *this;
   const std::string directory = detail::current_directory();
   if (directory.empty()) return *this;
@@ -96,28 +94,28 @@ TRAINHOOK_DECL FileSystem& PosixFileSystem::at_current_directory() {
   return found != systems->end() ? *found : systems->emplace_back(directory);
 }
 
-TRAINHOOK_DECL bool PosixFileSystem::exists(const std::string& path) {
+bool PosixFileSystem::exists(const std::string& path) {
   struct ::stat status = {};
   return detail::find_status(at(path), status);
 }
 
-TRAINHOOK_DECL bool PosixFileSystem::is_directory(const std::string& path) {
+bool PosixFileSystem::is_directory(const std::string& path) {
   struct ::stat status = {};
   return detail::find_status(at(path), status) && S_ISDIR(status.st_mode);
 }
 
-TRAINHOOK_DECL std::uint64_t PosixFileSystem::file_size(const std::string& path) {
+std::uint64_t PosixFileSystem::file_size(const std::string& path) {
   const struct ::stat status = detail::status_of(at(path));
   if (S_ISDIR(status.st_mode)) detail::throw_errno("measure", path, EISDIR);
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-TRAINHOOK_DECL double PosixFileSystem::modification_time(const std::string& path) {
+double PosixFileSystem::modification_time(const std::string& path) {
   const struct ::stat status = detail::status_of(at(path));
   return static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
 }
 
-TRAINHOOK_DECL std::vector<std::string> PosixFileSystem::list_directory(const std::string& path) {
+std::vector<std::string> PosixFileSystem::list_directory(const std::string& path) {
   const std::string location = at(path).location;
   std::vector<std::string> names;
   const int result = detail::repeat_call(detail::SystemCall::Read, [&] {  // from the start each time
@@ -141,7 +139,7 @@ TRAINHOOK_DECL std::vector<std::string> PosixFileSystem::list_directory(const st
   return names;
 }
 
-TRAINHOOK_DECL void PosixFileSystem::make_directories(const std::string& path) {
+void PosixFileSystem::make_directories(const std::string& path) {
   if (path.empty() || is_directory(path)) return;
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
@@ -156,26 +154,26 @@ TRAINHOOK_DECL void PosixFileSystem::make_directories(const std::string& path) {
   sync_directory(parent);
 }
 
-TRAINHOOK_DECL void PosixFileSystem::remove_file(const std::string& path) {
+void PosixFileSystem::remove_file(const std::string& path) {
   if (::unlink(at(path).location.c_str()) != 0) detail::throw_errno("remove", path, errno);
 }
 
-TRAINHOOK_DECL void PosixFileSystem::remove_directory(const std::string& path) {
+void PosixFileSystem::remove_directory(const std::string& path) {
   if (::rmdir(at(path).location.c_str()) != 0) detail::throw_errno("remove directory", path, errno);
 }
 
-TRAINHOOK_DECL void PosixFileSystem::rename(const std::string& from, const std::string& to) {
+void PosixFileSystem::rename(const std::string& from, const std::string& to) {
   if (::rename(at(from).location.c_str(), at(to).location.c_str()) != 0)
     detail::throw_errno(fmt::format("rename {} to", from), to, errno);
 }
 
-TRAINHOOK_DECL void PosixFileSystem::sync_directory(const std::string& path) { detail::sync_posix_directory(at(path)); }
+void PosixFileSystem::sync_directory(const std::string& path) { detail::sync_posix_directory(at(path)); }
 
-TRAINHOOK_DECL std::unique_ptr<FileLock> PosixFileSystem::lock_file(const std::string& path) {
+std::unique_ptr<FileLock> PosixFileSystem::lock_file(const std::string& path) {
   return detail::lock_posix_file(at(path));
 }
 
-TRAINHOOK_DECL FileSystem& posix_file_system() {
+FileSystem& posix_file_system() {
   static PosixFileSystem* const system =
       new PosixFileSystem;  // never destroyed: files may be closed while the program ends
   return *system;

@@ -78,7 +78,7 @@ inline void HeldLocks::leave_in_child() noexcept {
   mutex.unlock();
 }
 
-TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const PosixPath& path) {
+std::unique_ptr<FileLock> lock_posix_file(const PosixPath& path) {
   const std::scoped_lock no_fork(HeldLocks::instance().mutex);
   FileDescriptor descriptor = open_descriptor("open lock file", path, O_RDWR | O_CREAT);
   if (repeat_call(SystemCall::Lock, [&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {

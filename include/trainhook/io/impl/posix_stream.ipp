@@ -30,7 +30,7 @@ namespace trainhook::detail {
 
 /// The open file of this process that a path such as `/proc/self/fd/1` names. It is written through its descriptor:
 /// opened again, a file would be written from its start.
-TRAINHOOK_DECL std::optional<int> own_descriptor(std::string_view location) {
+inline std::optional<int> own_descriptor(std::string_view location) {
   const std::string directory = parent_path(location);
   if (directory != "/proc/self/fd" && directory != "/dev/fd") return std::nullopt;
   const std::string_view name = base_name(location);
@@ -40,13 +40,13 @@ TRAINHOOK_DECL std::optional<int> own_descriptor(std::string_view location) {
   return number;
 }
 
-TRAINHOOK_DECL PathKind kind_of_mode(::mode_t mode) noexcept {
+inline PathKind kind_of_mode(::mode_t mode) noexcept {
   if (S_ISREG(mode)) return PathKind::File;
   if (S_ISDIR(mode)) return PathKind::Directory;
   return S_ISFIFO(mode) || S_ISCHR(mode) ? PathKind::Stream : PathKind::Other;
 }
 
-TRAINHOOK_DECL std::string read_posix_link(const PosixPath& path) {
+inline std::string read_posix_link(const PosixPath& path) {
   std::array<char, PATH_MAX> target{};
   const ssize_t length =
       repeat_call(SystemCall::Read, [&] { return ::readlink(path.location.c_str(), target.data(), target.size()); });
@@ -55,7 +55,7 @@ TRAINHOOK_DECL std::string read_posix_link(const PosixPath& path) {
 }
 
 /// `resolve_posix_path`, with the place of the target.
-TRAINHOOK_DECL std::pair<PathKind, PosixPath> find_posix_target(PosixPath path) {
+inline std::pair<PathKind, PosixPath> find_posix_target(PosixPath path) {
   constexpr int kMostLinks = 40;  // as the system allows
   const std::string given = path.name;
   for (int links = 0; links <= kMostLinks; ++links) {
@@ -72,7 +72,7 @@ TRAINHOOK_DECL std::pair<PathKind, PosixPath> find_posix_target(PosixPath path) 
   throw_errno("follow the links of", given, ELOOP);
 }
 
-TRAINHOOK_DECL PathTarget resolve_posix_path(PosixPath path) {
+PathTarget resolve_posix_path(PosixPath path) {
   auto [kind, target] = find_posix_target(std::move(path));
   return {kind, std::move(target.name)};
 }
@@ -128,7 +128,7 @@ class PosixStream final : public WritableFile {
   bool broken_ = false;
 };
 
-TRAINHOOK_DECL FileDescriptor open_stream(const PosixPath& path) {
+inline FileDescriptor open_stream(const PosixPath& path) {
   if (const std::optional<int> own = own_descriptor(path.location)) {
     const int number = ::fcntl(*own, F_DUPFD_CLOEXEC, 0);
     if (number < 0) throw_errno("append to", path.name, errno);
@@ -141,7 +141,7 @@ TRAINHOOK_DECL FileDescriptor open_stream(const PosixPath& path) {
   return descriptor;
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> open_posix_appendable(const PosixPath& path) {
+std::unique_ptr<WritableFile> open_posix_appendable(const PosixPath& path) {
   const auto [kind, target] = find_posix_target(path);
   if (kind == PathKind::Stream) return std::make_unique<PosixStream>(path.name, open_stream(target));
   if (kind == PathKind::Other)

@@ -24,7 +24,7 @@
 namespace trainhook::detail {
 
 /// The beginning of a file of the system, which says of itself that it has no bytes; empty if there is none.
-TRAINHOOK_DECL std::string system_file(const std::string& path) {
+inline std::string system_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   std::array<char, 4096> bytes{};
@@ -36,7 +36,7 @@ TRAINHOOK_DECL std::string system_file(const std::string& path) {
 }
 
 /// The n-th field of /proc/<pid>/stat after the program's name, counted from 0; empty if there is none.
-TRAINHOOK_DECL std::string process_field(std::int64_t pid, int n) {
+inline std::string process_field(std::int64_t pid, int n) {
   const std::string text = system_file(fmt::format("/proc/{}/stat", pid));
   const std::size_t name_end = text.rfind(") ");  // the name may hold anything
   if (name_end == std::string::npos) return {};
@@ -45,7 +45,7 @@ TRAINHOOK_DECL std::string process_field(std::int64_t pid, int n) {
   return std::string(rest.substr(0, rest.find(' ')));
 }
 
-TRAINHOOK_DECL std::string host_name() {
+std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
   std::string host = name.data();
@@ -55,7 +55,7 @@ TRAINHOOK_DECL std::string host_name() {
   return host;
 }
 
-TRAINHOOK_DECL ProcessIdentity this_process() {
+ProcessIdentity this_process() {
   constexpr int kStart = 19;  // field 22 of all
   std::array<char, 64> container{};
   const ssize_t length = ::readlink("/proc/self/ns/pid", container.data(), container.size());
@@ -67,7 +67,7 @@ TRAINHOOK_DECL ProcessIdentity this_process() {
   return process;
 }
 
-TRAINHOOK_DECL std::string command_line() {
+std::string command_line() {
   std::string text = system_file("/proc/self/cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();
   std::ranges::replace(text, '\0', ' ');
@@ -75,7 +75,7 @@ TRAINHOOK_DECL std::string command_line() {
 }
 
 /// CRC32C of a file; 0 if it cannot be read.
-TRAINHOOK_DECL std::uint32_t file_digest(const char* path) {
+inline std::uint32_t file_digest(const char* path) {
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
   std::vector<std::byte> bytes(std::size_t{1} << 20);
@@ -87,12 +87,12 @@ TRAINHOOK_DECL std::uint32_t file_digest(const char* path) {
   return got < 0 ? 0 : digest;
 }
 
-TRAINHOOK_DECL std::uint32_t program_digest() {
+std::uint32_t program_digest() {
   static const std::uint32_t digest = file_digest("/proc/self/exe");
   return digest;
 }
 
-TRAINHOOK_DECL std::optional<bool> is_alive(const ProcessIdentity& process) {
+std::optional<bool> is_alive(const ProcessIdentity& process) {
   constexpr int kState = 0;
   constexpr int kStart = 19;
   const ProcessIdentity here = this_process();

@@ -22,7 +22,7 @@
 namespace trainhook::detail {
 
 /// For a system that gives no random bytes: mixes the process, the moment, and where its stack happens to be.
-TRAINHOOK_DECL std::uint64_t mixed_number() noexcept {
+inline std::uint64_t mixed_number() noexcept {
   static std::atomic<std::uint64_t> count{0};
   struct ::timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -31,7 +31,7 @@ TRAINHOOK_DECL std::uint64_t mixed_number() noexcept {
   return derive_seed(derive_seed(moment, place), static_cast<std::uint64_t>(::getpid()) << 32 ^ count++);
 }
 
-TRAINHOOK_DECL std::uint64_t random_number() noexcept {
+std::uint64_t random_number() noexcept {
   std::uint64_t number = 0;
   if (::getentropy(&number, sizeof number) == 0) return number;
   const FileDescriptor device(

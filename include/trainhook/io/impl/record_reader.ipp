@@ -16,10 +16,10 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL RecordReader::RecordReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset)
+RecordReader::RecordReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset)
     : file_(std::move(file)), offset_(offset) {}
 
-TRAINHOOK_DECL RecordStatus RecordReader::try_next(std::string& payload) {
+RecordStatus RecordReader::try_next(std::string& payload) {
   const std::uint64_t size = file_->size();
   if (size <= offset_) return size == offset_ ? RecordStatus::End : RecordStatus::Truncated;
   const std::uint64_t left = size - offset_;
@@ -40,14 +40,14 @@ TRAINHOOK_DECL RecordStatus RecordReader::try_next(std::string& payload) {
   return RecordStatus::Record;
 }
 
-TRAINHOOK_DECL bool RecordReader::next(std::string& payload) {
+bool RecordReader::next(std::string& payload) {
   const RecordStatus status = try_next(payload);
   if (status == RecordStatus::Truncated)
     throw DataLossError("file {} has a truncated record at byte {}", path(), offset_);
   return status == RecordStatus::Record;
 }
 
-TRAINHOOK_DECL DataLossError RecordReader::corrupted(std::string_view part) const {
+DataLossError RecordReader::corrupted(std::string_view part) const {
   return DataLossError("file {} has a corrupted record at byte {}: the checksum of its {} does not match", path(),
                        offset_, part);
 }

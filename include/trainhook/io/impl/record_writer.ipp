@@ -10,7 +10,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void append_record(std::string& batch, std::string_view payload) {
+void append_record(std::string& batch, std::string_view payload) {
   batch.reserve(batch.size() + payload.size() + kRecordOverhead);
   const std::size_t start = batch.size();
   append_fixed(batch, std::uint64_t{payload.size()});
@@ -19,7 +19,7 @@ TRAINHOOK_DECL void append_record(std::string& batch, std::string_view payload) 
   append_fixed(batch, crc32c::mask(crc32c::value(payload)));
 }
 
-TRAINHOOK_DECL void RecordWriter::write(std::string_view payload) {
+void RecordWriter::write(std::string_view payload) {
   record_.clear();
   append_record(record_, payload);
   file_->append(record_);

@@ -9,12 +9,12 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void BlockHandle::append_to(std::string& text) const {
+void BlockHandle::append_to(std::string& text) const {
   append_varint(text, offset);
   append_varint(text, size);
 }
 
-TRAINHOOK_DECL std::optional<BlockHandle> BlockHandle::take(std::string_view& text) noexcept {
+std::optional<BlockHandle> BlockHandle::take(std::string_view& text) noexcept {
   const std::optional<std::uint64_t> offset = take_varint(text);
   if (!offset) return std::nullopt;
   const std::optional<std::uint64_t> size = take_varint(text);

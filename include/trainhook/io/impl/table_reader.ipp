@@ -16,14 +16,14 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL BlockIterator::BlockIterator(std::string_view contents, std::string_view what) : what_(what) {
+BlockIterator::BlockIterator(std::string_view contents, std::string_view what) : what_(what) {
   if (contents.size() < 4) throw damaged("a block is too short for its restart count");
   const std::uint64_t restarts = fixed32_at(contents, contents.size() - 4);
   if (restarts > (contents.size() - 4) / 4) throw damaged("a block has more restart points than bytes");
   entries_ = contents.substr(0, contents.size() - 4 * (static_cast<std::size_t>(restarts) + 1));
 }
 
-TRAINHOOK_DECL bool BlockIterator::next() {
+bool BlockIterator::next() {
   if (entries_.empty()) return false;
   const std::uint64_t shared = take_length();
   const std::uint64_t unshared = take_length();
@@ -38,17 +38,17 @@ TRAINHOOK_DECL bool BlockIterator::next() {
   return true;
 }
 
-TRAINHOOK_DECL DataLossError BlockIterator::damaged(std::string_view problem) const {
+DataLossError BlockIterator::damaged(std::string_view problem) const {
   return DataLossError("table file {} is damaged: {}", what_, problem);
 }
 
-TRAINHOOK_DECL std::uint64_t BlockIterator::take_length() {
+std::uint64_t BlockIterator::take_length() {
   const std::optional<std::uint64_t> length = take_varint(entries_);
   if (!length || *length > (std::numeric_limits<std::uint32_t>::max)()) throw damaged("an entry has a bad length");
   return *length;
 }
 
-TRAINHOOK_DECL TableReader::TableReader(std::string contents, std::string what)
+TableReader::TableReader(std::string contents, std::string what)
     : contents_(std::move(contents)), what_(std::move(what)) {
   if (contents_.size() < kTableFooterSize) {
     throw DataLossError("file {} is too short to be a table: {} bytes; it was cut off or never finished", what_,
@@ -71,11 +71,11 @@ TRAINHOOK_DECL TableReader::TableReader(std::string contents, std::string what)
   index_ = block(*index);
 }
 
-TRAINHOOK_DECL DataLossError TableReader::damaged(std::string_view problem) const {
+DataLossError TableReader::damaged(std::string_view problem) const {
   return DataLossError("table file {} is damaged: {}", what_, problem);
 }
 
-TRAINHOOK_DECL std::string_view TableReader::block(BlockHandle handle) const {
+std::string_view TableReader::block(BlockHandle handle) const {
   const std::uint64_t limit = contents_.size() - kTableFooterSize;
   if (handle.offset > limit || handle.size > limit - handle.offset ||
       limit - handle.offset - handle.size < kBlockTrailerSize) {

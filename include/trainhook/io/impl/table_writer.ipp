@@ -15,9 +15,9 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::size_t BlockBuilder::size() const noexcept { return contents_.size() + 4 * restarts_.size() + 4; }
+std::size_t BlockBuilder::size() const noexcept { return contents_.size() + 4 * restarts_.size() + 4; }
 
-TRAINHOOK_DECL void BlockBuilder::add(std::string_view key, std::string_view value) {
+void BlockBuilder::add(std::string_view key, std::string_view value) {
   std::size_t shared = 0;
   if (since_restart_ == restart_interval_) {
     restarts_.push_back(static_cast<std::uint32_t>(contents_.size()));
@@ -34,7 +34,7 @@ TRAINHOOK_DECL void BlockBuilder::add(std::string_view key, std::string_view val
   ++since_restart_;
 }
 
-TRAINHOOK_DECL std::string BlockBuilder::finish() {
+std::string BlockBuilder::finish() {
   for (std::uint32_t restart : restarts_) append_fixed(contents_, restart);
   append_fixed(contents_, static_cast<std::uint32_t>(restarts_.size()));
   restarts_ = {0};
@@ -43,7 +43,7 @@ TRAINHOOK_DECL std::string BlockBuilder::finish() {
   return std::exchange(contents_, {});
 }
 
-TRAINHOOK_DECL std::string shortest_separator(std::string_view before, std::string_view after) {
+std::string shortest_separator(std::string_view before, std::string_view after) {
   const std::size_t common = static_cast<std::size_t>(std::ranges::mismatch(before, after).in1 - before.begin());
   if (common < before.size() && common < after.size()) {
     const auto byte = static_cast<unsigned char>(before[common]);
@@ -54,7 +54,7 @@ TRAINHOOK_DECL std::string shortest_separator(std::string_view before, std::stri
   return std::string(before);
 }
 
-TRAINHOOK_DECL std::string short_successor(std::string_view key) {
+std::string short_successor(std::string_view key) {
   for (std::size_t i = 0; i < key.size(); ++i) {
     const auto byte = static_cast<unsigned char>(key[i]);
     if (byte != 0xff) return std::string(key.substr(0, i)) + static_cast<char>(byte + 1);
@@ -62,7 +62,7 @@ TRAINHOOK_DECL std::string short_successor(std::string_view key) {
   return std::string(key);
 }
 
-TRAINHOOK_DECL void TableWriter::add(std::string_view key, std::string_view value) {
+void TableWriter::add(std::string_view key, std::string_view value) {
   if (has_key_ && key <= last_key_)
     throw InvalidArgumentError("table key \"{}\" does not come after \"{}\"", key, last_key_);
   if (key.size() + value.size() > kLargestEntry)
@@ -75,7 +75,7 @@ TRAINHOOK_DECL void TableWriter::add(std::string_view key, std::string_view valu
   if (block_.size() >= block_size_) finish_data_block();
 }
 
-TRAINHOOK_DECL std::string TableWriter::finish() {
+std::string TableWriter::finish() {
   finish_data_block();
   const BlockHandle metaindex = append_block(BlockBuilder(kRestartInterval).finish());
   if (waiting_) add_index_entry(short_successor(last_key_));
@@ -89,18 +89,18 @@ TRAINHOOK_DECL std::string TableWriter::finish() {
   return std::move(file_);
 }
 
-TRAINHOOK_DECL void TableWriter::finish_data_block() {
+void TableWriter::finish_data_block() {
   if (!block_.empty()) waiting_ = append_block(block_.finish());
 }
 
-TRAINHOOK_DECL void TableWriter::add_index_entry(const std::string& key) {
+void TableWriter::add_index_entry(const std::string& key) {
   std::string handle;
   waiting_->append_to(handle);
   index_.add(key, handle);
   waiting_.reset();
 }
 
-TRAINHOOK_DECL BlockHandle TableWriter::append_block(std::string_view contents) {
+BlockHandle TableWriter::append_block(std::string_view contents) {
   const BlockHandle handle{file_.size(), contents.size()};
   file_.append(contents) += static_cast<char>(BlockType::Plain);
   const std::string_view covered = std::string_view(file_).substr(static_cast<std::size_t>(handle.offset));

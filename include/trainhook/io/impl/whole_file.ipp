@@ -21,24 +21,20 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::uint64_t checked_number(std::uint64_t upper_half) noexcept {
+inline std::uint64_t checked_number(std::uint64_t upper_half) noexcept {
   return upper_half << 32 | crc32c::value(std::as_bytes(std::span(&upper_half, 1)));
 }
 
-TRAINHOOK_DECL std::uint64_t temporary_number() { return checked_number(random_number() >> 32); }
+std::uint64_t temporary_number() { return checked_number(random_number() >> 32); }
 
-TRAINHOOK_DECL bool is_temporary_number(std::uint64_t number) noexcept {
-  return number == checked_number(number >> 32);
-}
+bool is_temporary_number(std::uint64_t number) noexcept { return number == checked_number(number >> 32); }
 
 inline constexpr std::string_view kTemporary = ".tmp";
 inline constexpr std::size_t kTemporaryDigits = 16;
 
-TRAINHOOK_DECL std::string temporary_suffix() {
-  return fmt::format("{}{:0{}x}", kTemporary, temporary_number(), kTemporaryDigits);
-}
+std::string temporary_suffix() { return fmt::format("{}{:0{}x}", kTemporary, temporary_number(), kTemporaryDigits); }
 
-TRAINHOOK_DECL bool has_temporary_suffix(std::string_view name) noexcept {
+bool has_temporary_suffix(std::string_view name) noexcept {
   if (name.size() <= kTemporary.size() + kTemporaryDigits) return false;
   const std::string_view digits = name.substr(name.size() - kTemporaryDigits);
   std::uint64_t number = 0;
@@ -47,7 +43,7 @@ TRAINHOOK_DECL bool has_temporary_suffix(std::string_view name) noexcept {
          name.substr(0, name.size() - kTemporaryDigits).ends_with(kTemporary);
 }
 
-TRAINHOOK_DECL PathTarget target_to_write(FileSystem& file_system, const std::string& path) {
+PathTarget target_to_write(FileSystem& file_system, const std::string& path) {
   PathTarget target = file_system.resolve(path);
   if (target.kind == PathKind::Directory || target.kind == PathKind::Other) {
     throw FailedPreconditionError("cannot write to {}: it is a {}; give the path of a file", path,
@@ -57,7 +53,7 @@ TRAINHOOK_DECL PathTarget target_to_write(FileSystem& file_system, const std::st
 }
 
 /// Whether the file holds nothing that is worth keeping, or `is_own` knows it. What the device cannot read is no one's.
-TRAINHOOK_DECL bool may_replace(FileSystem& file_system, const std::string& path, IsOwn is_own) {
+inline bool may_replace(FileSystem& file_system, const std::string& path, IsOwn is_own) {
   constexpr std::uint64_t kEnough = 4096;
   try {
     const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
@@ -70,8 +66,7 @@ TRAINHOOK_DECL bool may_replace(FileSystem& file_system, const std::string& path
   }
 }
 
-TRAINHOOK_DECL void expect_own(FileSystem& file_system, const PathTarget& target, const std::string& path,
-                               IsOwn is_own) {
+void expect_own(FileSystem& file_system, const PathTarget& target, const std::string& path, IsOwn is_own) {
   if (target.kind != PathKind::File || may_replace(file_system, target.path, is_own)) return;
   throw FailedPreconditionError(
       "{} is not replaced: it does not begin like the file of that name that this library writes, so another program "
@@ -79,7 +74,7 @@ TRAINHOOK_DECL void expect_own(FileSystem& file_system, const PathTarget& target
       path);
 }
 
-TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& path) noexcept {
+void remove_silently(FileSystem& file_system, const std::string& path) noexcept {
   try {
     file_system.remove_file(path);
   } catch (...) {  // gone already, or as unreachable as the file that failed
@@ -90,22 +85,21 @@ TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& 
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string read_file(FileSystem& file_system, const std::string& path) {
+std::string read_file(FileSystem& file_system, const std::string& path) {
   const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
   std::string contents(static_cast<std::size_t>(file->size()), '\0');
   file->read_at(0, std::as_writable_bytes(std::span(contents)));
   return contents;
 }
 
-TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents,
-                                          detail::IsOwn is_own, WriteMode mode) {
+void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents,
+                           detail::IsOwn is_own, WriteMode mode) {
   write_file_atomically(
       file_system, path, [contents](WritableFile& file) { file.append(contents); }, is_own, mode);
 }
 
-TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path,
-                                          FunctionRef<void(WritableFile& file)> append, detail::IsOwn is_own,
-                                          WriteMode mode) {
+void write_file_atomically(FileSystem& file_system, const std::string& path,
+                           FunctionRef<void(WritableFile& file)> append, detail::IsOwn is_own, WriteMode mode) {
   const PathTarget target = detail::target_to_write(file_system, path);
   if (target.kind == PathKind::Stream) {
     const std::unique_ptr<WritableFile> stream = file_system.open_appendable(path);

@@ -18,14 +18,14 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL VariableBinding& BoundState::add(VariableBinding binding) {
+VariableBinding& BoundState::add(VariableBinding binding) {
   VariableBinding& added = variables_.emplace_back(std::move(binding));
   added.place = places_++;
   by_name_[added.name()].variable = &added;
   return added;
 }
 
-TRAINHOOK_DECL void BoundState::add(StateBinding binding) {
+void BoundState::add(StateBinding binding) {
   if (find_state(binding.name) != nullptr)
     throw InvalidArgumentError("the loop already has a state '{}'; give each its own name", binding.name);
   StateBinding& added = states_.emplace_back(std::move(binding));
@@ -33,23 +33,23 @@ TRAINHOOK_DECL void BoundState::add(StateBinding binding) {
   by_name_[added.name].state = &added;
 }
 
-TRAINHOOK_DECL const std::string* BoundState::uninitialized() const noexcept {
+const std::string* BoundState::uninitialized() const noexcept {
   const auto found = std::ranges::find(variables_, false, &VariableBinding::initialized);
   return found == variables_.end() ? nullptr : &found->name();
 }
 
-TRAINHOOK_DECL void BoundState::set_initialized() noexcept {
+void BoundState::set_initialized() noexcept {
   for (VariableBinding& variable : variables_) variable.initialized = true;
 }
 
-TRAINHOOK_DECL void BoundState::begin_again() {
+void BoundState::begin_again() {
   for (const StateBinding& state : states_) {
     if (state.reset) state.reset();
   }
   for (VariableBinding& variable : variables_) variable.initialized = false;
 }
 
-TRAINHOOK_DECL std::vector<StateSpec> BoundState::specs() const {
+std::vector<StateSpec> BoundState::specs() const {
   std::vector<StateSpec> specs;
   specs.reserve(variables_.size() + states_.size());
   for (const VariableBinding& variable : variables_) {
@@ -68,17 +68,17 @@ TRAINHOOK_DECL std::vector<StateSpec> BoundState::specs() const {
   return specs;
 }
 
-TRAINHOOK_DECL Tensor BoundState::save(std::string_view name) {
+Tensor BoundState::save(std::string_view name) {
   if (VariableBinding* variable = find_variable(name)) return variable->read();
   return state_called(name).save();
 }
 
-TRAINHOOK_DECL Tensor BoundState::save_once(std::string_view name) {
+Tensor BoundState::save_once(std::string_view name) {
   if (const VariableBinding* variable = find_variable(name)) return variable->read_once();
   return state_called(name).save();
 }
 
-TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
+void BoundState::load(std::span<const NamedTensor> entries) {
   std::vector<Change> changes(entries.size());
   Order order;
   order.reserve(entries.size());
@@ -111,28 +111,28 @@ TRAINHOOK_DECL void BoundState::load(std::span<const NamedTensor> entries) {
   apply(changes, order);
 }
 
-TRAINHOOK_DECL VariableBinding* BoundState::find_variable(std::string_view name) noexcept {
+VariableBinding* BoundState::find_variable(std::string_view name) noexcept {
   if (next_ == variables_.size()) next_ = 0;
   if (next_ < variables_.size() && variables_[next_].name() == name) return &variables_[next_++];
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second.variable;
 }
 
-TRAINHOOK_DECL StateBinding* BoundState::find_state(std::string_view name) const noexcept {
+StateBinding* BoundState::find_state(std::string_view name) const noexcept {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second.state;
 }
 
-TRAINHOOK_DECL StateBinding& BoundState::state_called(std::string_view name) const {
+StateBinding& BoundState::state_called(std::string_view name) const {
   if (StateBinding* state = find_state(name)) return *state;
   throw NotFoundError("the loop has no variable or state '{}'", name);
 }
 
-TRAINHOOK_DECL bool BoundState::Change::may_fail() const noexcept {
+bool BoundState::Change::may_fail() const noexcept {
   return variable != nullptr ? variable->is_external() : state->may_fail;
 }
 
-TRAINHOOK_DECL void BoundState::Change::keep_old_value() {
+void BoundState::Change::keep_old_value() {
   if (variable != nullptr) {
     undo = [variable = variable, old = variable->read_once()] { variable->write(old); };
   } else {
@@ -140,7 +140,7 @@ TRAINHOOK_DECL void BoundState::Change::keep_old_value() {
   }
 }
 
-TRAINHOOK_DECL void BoundState::apply(const std::vector<Change>& changes, const Order& order) {
+void BoundState::apply(const std::vector<Change>& changes, const Order& order) {
   std::size_t next = 0;
   try {
     for (; next < order.size(); ++next) {
@@ -161,7 +161,7 @@ TRAINHOOK_DECL void BoundState::apply(const std::vector<Change>& changes, const 
   }
 }
 
-TRAINHOOK_DECL void BoundState::take_back(const Change& change) noexcept {
+void BoundState::take_back(const Change& change) noexcept {
   try {
     if (change.undo) change.undo();
   } catch (...) {

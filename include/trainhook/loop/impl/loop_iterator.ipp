@@ -19,7 +19,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL Iterator& make_iterator(LoopSession& loop, const Dataset& dataset, std::string_view name) {
+Iterator& make_iterator(LoopSession& loop, const Dataset& dataset, std::string_view name) {
   const GraphIterator node = make_iterator(loop.graph(), dataset, name);
   auto iterator = std::make_shared<Iterator>(dataset);
   loop.add_state(

@@ -71,7 +71,7 @@ struct LoopSession::Impl {
   bool is_running = false;  // a run is made, and a further one is made from inside it
 };
 
-TRAINHOOK_DECL LoopSession::Impl::Impl() : values(graph), global_step(create_global_step(graph)) {
+LoopSession::Impl::Impl() : values(graph), global_step(create_global_step(graph)) {
   graph.add_to_collection(summary::detail::kTagsOfALoop, true);
   values.set_leaf(global_step.handle.node(), [this] { return Tensor(step_of_run); });
   detail::StateBinding binding = detail::state_of(global_step.name(), step);
@@ -79,24 +79,24 @@ TRAINHOOK_DECL LoopSession::Impl::Impl() : values(graph), global_step(create_glo
   bound.add(std::move(binding));
 }
 
-TRAINHOOK_DECL LoopSession::LoopSession() : impl_(std::make_unique<Impl>()) {}
+LoopSession::LoopSession() : impl_(std::make_unique<Impl>()) {}
 
-TRAINHOOK_DECL LoopSession::~LoopSession() { impl_->graph.expect_unused("loop"); }
+LoopSession::~LoopSession() { impl_->graph.expect_unused("loop"); }
 
-TRAINHOOK_DECL std::int64_t LoopSession::global_step() const noexcept { return impl_->step; }
+std::int64_t LoopSession::global_step() const noexcept { return impl_->step; }
 
-TRAINHOOK_DECL Graph& LoopSession::graph() noexcept { return impl_->graph; }
+Graph& LoopSession::graph() noexcept { return impl_->graph; }
 
-TRAINHOOK_DECL std::vector<StateSpec> LoopSession::state() const { return impl_->bound.specs(); }
+std::vector<StateSpec> LoopSession::state() const { return impl_->bound.specs(); }
 
-TRAINHOOK_DECL void LoopSession::load(std::span<const NamedTensor> entries) { impl_->bound.load(entries); }
+void LoopSession::load(std::span<const NamedTensor> entries) { impl_->bound.load(entries); }
 
-TRAINHOOK_DECL void LoopSession::close() noexcept {
+void LoopSession::close() noexcept {
   impl_->is_closed = true;
   impl_->is_open = false;
 }
 
-TRAINHOOK_DECL Variable LoopSession::variable(std::string_view name, ExternalVariable external) {
+Variable LoopSession::variable(std::string_view name, ExternalVariable external) {
   if (!external.read || !external.write)
     throw InvalidArgumentError("variable '{}' needs a function to read and one to write", name);
   if (external.dtype == DType::String || dtype_size(external.dtype) == 0)
@@ -105,24 +105,24 @@ TRAINHOOK_DECL Variable LoopSession::variable(std::string_view name, ExternalVar
   return impl_->add(detail::VariableBinding(variable, std::move(external)));
 }
 
-TRAINHOOK_DECL void LoopSession::init(std::function<void()> initialize) {
+void LoopSession::init(std::function<void()> initialize) {
   impl_->expect_registering("init()");
   impl_->initialize = std::move(initialize);
 }
 
-TRAINHOOK_DECL void LoopSession::add_state(detail::StateBinding binding) {
+void LoopSession::add_state(detail::StateBinding binding) {
   impl_->expect_registering(binding.name);
   impl_->bound.add(std::move(binding));
 }
 
-TRAINHOOK_DECL void LoopSession::open() {
+void LoopSession::open() {
   if (impl_->is_open) throw FailedPreconditionError("the loop already has a session; close it before making another");
   if (impl_->was_opened) impl_->bound.begin_again();
   impl_->is_open = impl_->was_opened = true;
   impl_->is_closed = false;
 }
 
-TRAINHOOK_DECL void LoopSession::execute(const RunRequest& request, std::span<Tensor> results) {
+void LoopSession::execute(const RunRequest& request, std::span<Tensor> results) {
   if (impl_->is_closed) throw FailedPreconditionError("the loop's session is closed; create a new one to continue");
   if (results.size() != request.fetches.size()) {
     throw InvalidArgumentError("there is room for {} results of {} fetches", results.size(), request.fetches.size());
@@ -142,7 +142,7 @@ TRAINHOOK_DECL void LoopSession::execute(const RunRequest& request, std::span<Te
   impl_->run(request, results);
 }
 
-TRAINHOOK_DECL void LoopSession::Impl::run(const RunRequest& request, std::span<Tensor> results) {
+void LoopSession::Impl::run(const RunRequest& request, std::span<Tensor> results) {
   const detail::AtExit end_run([this]() noexcept { values.end_run(); });
   values.begin_run(request.feed_dict);
   for (const Fetch& fetch : request.fetches) {
@@ -162,26 +162,26 @@ TRAINHOOK_DECL void LoopSession::Impl::run(const RunRequest& request, std::span<
   }
 }
 
-TRAINHOOK_DECL std::vector<NamedTensor> LoopSession::snapshot(std::span<const std::string> names) {
+std::vector<NamedTensor> LoopSession::snapshot(std::span<const std::string> names) {
   std::vector<NamedTensor> entries;
   entries.reserve(names.size());
   for (const std::string& name : names) entries.push_back({name, impl_->bound.save(name)});
   return entries;
 }
 
-TRAINHOOK_DECL Tensor LoopSession::saved_value(std::string_view name) const { return impl_->bound.save_once(name); }
+Tensor LoopSession::saved_value(std::string_view name) const { return impl_->bound.save_once(name); }
 
-TRAINHOOK_DECL std::string LoopSession::state_name(std::string_view name) {
+std::string LoopSession::state_name(std::string_view name) {
   if (name.empty()) throw InvalidArgumentError("a state of the loop needs a name");
   return fmt::format("_trainhook/state/{}", name);
 }
 
-TRAINHOOK_DECL void LoopSession::Impl::expect_registering(std::string_view what) const {
+void LoopSession::Impl::expect_registering(std::string_view what) const {
   if (was_opened)
     throw FailedPreconditionError("'{}' comes too late: the loop's session was made; register everything before", what);
 }
 
-TRAINHOOK_DECL std::string LoopSession::Impl::whole_name(std::string_view name) const {
+std::string LoopSession::Impl::whole_name(std::string_view name) const {
   expect_registering(name);
   const std::string full = graph.current_scope() + std::string(name);
   if (graph.find_operation(full).has_value())
@@ -189,8 +189,7 @@ TRAINHOOK_DECL std::string LoopSession::Impl::whole_name(std::string_view name) 
   return full + "/";
 }
 
-TRAINHOOK_DECL Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, const Shape& shape,
-                                                        bool trainable) {
+Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable) {
   const std::string whole = whole_name(name);
   Variable variable;
   variable.trainable = trainable;
@@ -201,8 +200,8 @@ TRAINHOOK_DECL Variable LoopSession::Impl::add_variable(std::string_view name, D
   return variable;
 }
 
-TRAINHOOK_DECL Variable LoopSession::add_memory(std::string_view name, DType dtype, const MemoryOptions& options,
-                                                Layout natural_layout, std::function<detail::MemoryView()> view) {
+Variable LoopSession::add_memory(std::string_view name, DType dtype, const MemoryOptions& options,
+                                 Layout natural_layout, std::function<detail::MemoryView()> view) {
   const Shape natural = view().shape;
   const Shape shape = detail::resolve_shape(name, options.shape, natural);
   const Layout layout =
@@ -225,14 +224,13 @@ TRAINHOOK_DECL Variable LoopSession::add_memory(std::string_view name, DType dty
   return impl_->add(detail::VariableBinding(variable, std::move(memory), layout));
 }
 
-TRAINHOOK_DECL Variable LoopSession::Impl::add(detail::VariableBinding binding) {
+Variable LoopSession::Impl::add(detail::VariableBinding binding) {
   detail::VariableBinding& added = bound.add(std::move(binding));
   values.set_leaf(added.variable().handle.node(), [&added] { return added.read(); });
   return added.variable();
 }
 
-TRAINHOOK_DECL Output LoopSession::add_value(std::string_view name, const OutputSpec& spec,
-                                             std::function<Tensor()> give) {
+Output LoopSession::add_value(std::string_view name, const OutputSpec& spec, std::function<Tensor()> give) {
   const Output output = placeholder(impl_->graph, spec.dtype, spec.shape, impl_->whole_name(name));
   impl_->values.set_leaf(output.node(), [name = output.node().name(), give = std::move(give)] {
     return detail::call_of_user("the function of value", name, give);
@@ -240,8 +238,7 @@ TRAINHOOK_DECL Output LoopSession::add_value(std::string_view name, const Output
   return output;
 }
 
-TRAINHOOK_DECL Output LoopSession::summary(std::string_view name,
-                                           std::function<std::string(std::string_view tag)> encode) {
+Output LoopSession::summary(std::string_view name, std::function<std::string(std::string_view tag)> encode) {
   impl_->expect_registering(name);
   if (!encode) throw InvalidArgumentError("summary '{}' needs a function that encodes it", name);
   summary::detail::SummaryNames names = summary::detail::new_summary_names(impl_->graph, name);
@@ -253,7 +250,7 @@ TRAINHOOK_DECL Output LoopSession::summary(std::string_view name,
   return output;
 }
 
-TRAINHOOK_DECL void LoopSession::Impl::run_step(const RunRequest& request) {
+void LoopSession::Impl::run_step(const RunRequest& request) {
   const bool traced = request.is_traced();
   const double start = traced ? system_clock().wall_seconds() : 0;
   request.step();
@@ -266,7 +263,7 @@ TRAINHOOK_DECL void LoopSession::Impl::run_step(const RunRequest& request) {
                                    .end_micros = micros(system_clock().wall_seconds())}};
 }
 
-TRAINHOOK_DECL void LoopSession::Impl::run_operation(const Node& node) {
+void LoopSession::Impl::run_operation(const Node& node) {
   if (node.type() == "NoOp") {
     for (const Operation& input : node.control_inputs()) run_operation(input.node());
   } else if (&node == &global_step.initializer.node()) {
@@ -278,7 +275,7 @@ TRAINHOOK_DECL void LoopSession::Impl::run_operation(const Node& node) {
   }
 }
 
-TRAINHOOK_DECL void LoopSession::Impl::run_initializer() {
+void LoopSession::Impl::run_initializer() {
   const std::string* lost = bound.uninitialized();
   if (lost != nullptr && !initialize) {
     throw FailedPreconditionError(

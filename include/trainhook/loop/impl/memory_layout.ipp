@@ -31,8 +31,7 @@ void transpose(const std::byte* from, std::byte* to, std::size_t rows, std::size
   }
 }
 
-TRAINHOOK_DECL void transpose(std::span<const std::byte> from, std::span<std::byte> to, std::size_t rows,
-                              std::size_t columns) {
+void transpose(std::span<const std::byte> from, std::span<std::byte> to, std::size_t rows, std::size_t columns) {
   if (from.empty()) return;
   switch (from.size() / (rows * columns)) {
     case 1: return transpose<1>(from.data(), to.data(), rows, columns);
@@ -44,18 +43,16 @@ TRAINHOOK_DECL void transpose(std::span<const std::byte> from, std::span<std::by
   }
 }
 
-TRAINHOOK_DECL void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+inline void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
   if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
 }
 
-TRAINHOOK_DECL void to_row_major(std::span<const std::byte> memory, Layout layout, const Shape& shape,
-                                 std::span<std::byte> to) {
+void to_row_major(std::span<const std::byte> memory, Layout layout, const Shape& shape, std::span<std::byte> to) {
   if (layout == Layout::RowMajor) return copy_bytes(memory, to);
   transpose(memory, to, static_cast<std::size_t>(shape[1]), static_cast<std::size_t>(shape[0]));
 }
 
-TRAINHOOK_DECL void from_row_major(std::span<const std::byte> from, Layout layout, const Shape& shape,
-                                   std::span<std::byte> memory) {
+void from_row_major(std::span<const std::byte> from, Layout layout, const Shape& shape, std::span<std::byte> memory) {
   if (layout == Layout::RowMajor) return copy_bytes(from, memory);
   transpose(from, memory, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1]));
 }

@@ -14,7 +14,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Tensor written_text(const std::string& name, FunctionRef<void(std::ostream&)> write) {
+Tensor written_text(const std::string& name, FunctionRef<void(std::ostream&)> write) {
   std::ostringstream out;
   out.imbue(std::locale::classic());
   call_of_user("operator<< of state", name, [&] { write(out); });
@@ -24,7 +24,7 @@ TRAINHOOK_DECL Tensor written_text(const std::string& name, FunctionRef<void(std
   return Tensor(std::string_view(out.view()));
 }
 
-TRAINHOOK_DECL void read_text(const std::string& name, const std::string& text, FunctionRef<void(std::istream&)> read) {
+void read_text(const std::string& name, const std::string& text, FunctionRef<void(std::istream&)> read) {
   std::istringstream in(text);
   in.imbue(std::locale::classic());
   try {
@@ -40,7 +40,7 @@ TRAINHOOK_DECL void read_text(const std::string& name, const std::string& text, 
 }
 
 /// Takes the next word off a text.
-TRAINHOOK_DECL std::string_view next_word(std::string_view& text) {
+inline std::string_view next_word(std::string_view& text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   text.remove_prefix((std::min)(text.find_first_not_of(kSpace), text.size()));
   const std::string_view word = text.substr(0, text.find_first_of(kSpace));
@@ -48,8 +48,8 @@ TRAINHOOK_DECL std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-TRAINHOOK_DECL void check_engine_text(const std::string& name, std::string_view text, std::string_view written,
-                                      std::span<const EngineNumbers> numbers) {
+void check_engine_text(const std::string& name, std::string_view text, std::string_view written,
+                       std::span<const EngineNumbers> numbers) {
   std::uint64_t words = 0;
   while (!next_word(written).empty()) ++words;
   std::uint64_t counted = 0;
@@ -70,6 +70,6 @@ TRAINHOOK_DECL void check_engine_text(const std::string& name, std::string_view 
   }
 }
 
-TRAINHOOK_DECL const std::string& text_of(const Tensor& value) { return value.data<std::string>()[0]; }
+const std::string& text_of(const Tensor& value) { return value.data<std::string>()[0]; }
 
 }  // namespace trainhook::detail

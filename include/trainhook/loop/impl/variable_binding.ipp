@@ -14,7 +14,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Shape resolve_shape(std::string_view name, const PartialShape& wanted, const Shape& natural) {
+Shape resolve_shape(std::string_view name, const PartialShape& wanted, const Shape& natural) {
   if (!wanted.has_rank()) return natural;
   const std::int64_t count = natural.num_elements();
   std::array<std::int64_t, kMaxRank> dims{};
@@ -35,7 +35,7 @@ TRAINHOOK_DECL Shape resolve_shape(std::string_view name, const PartialShape& wa
   return Shape(used);
 }
 
-TRAINHOOK_DECL void check_value(const std::string& name, DType dtype, const PartialShape& shape, const Tensor& value) {
+void check_value(const std::string& name, DType dtype, const PartialShape& shape, const Tensor& value) {
   if (value.dtype() != dtype || !shape.compatible_with(value.shape())) {
     throw InvalidArgumentError("'{}' is {}{} and cannot take {}{}", name, dtype, shape, value.dtype(), value.shape());
   }
@@ -44,29 +44,28 @@ TRAINHOOK_DECL void check_value(const std::string& name, DType dtype, const Part
   }
 }
 
-TRAINHOOK_DECL VariableBinding::VariableBinding(const Variable& variable, std::function<std::span<std::byte>()> memory,
-                                                Layout layout)
+VariableBinding::VariableBinding(const Variable& variable, std::function<std::span<std::byte>()> memory, Layout layout)
     : variable_(variable),
       dtype_(variable.dtype()),
       shape_(variable.shape().known()),
       memory_(std::move(memory)),
       layout_(layout) {}
 
-TRAINHOOK_DECL VariableBinding::VariableBinding(const Variable& variable, ExternalVariable external)
+VariableBinding::VariableBinding(const Variable& variable, ExternalVariable external)
     : variable_(variable), dtype_(variable.dtype()), shape_(variable.shape().known()), external_(std::move(external)) {}
 
-TRAINHOOK_DECL Tensor VariableBinding::read() {
+Tensor VariableBinding::read() {
   read_into(staging_);
   return staging_;
 }
 
-TRAINHOOK_DECL Tensor VariableBinding::read_once() const {
+Tensor VariableBinding::read_once() const {
   Tensor values;
   read_into(values);
   return values;
 }
 
-TRAINHOOK_DECL void VariableBinding::read_into(Tensor& target) const {
+void VariableBinding::read_into(Tensor& target) const {
   std::span<const std::byte> memory;
   if (memory_) memory = memory_();
   target.reset_to(dtype(), shape_);
@@ -77,12 +76,12 @@ TRAINHOOK_DECL void VariableBinding::read_into(Tensor& target) const {
   }
 }
 
-TRAINHOOK_DECL void VariableBinding::validate(const Tensor& value) const {
+void VariableBinding::validate(const Tensor& value) const {
   check_value(name(), dtype(), shape_, value);
   if (memory_) (void)memory_();
 }
 
-TRAINHOOK_DECL void VariableBinding::write(const Tensor& value) {
+void VariableBinding::write(const Tensor& value) {
   if (memory_) {
     from_row_major(value.bytes(), layout_, shape_, memory_());
   } else {

@@ -9,7 +9,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void throw_memory_has_gaps(std::string_view name) {
+void throw_memory_has_gaps(std::string_view name) {
   throw InvalidArgumentError(
       "variable '{}' is a view with gaps in its memory; register the whole matrix, or read and write functions", name);
 }

@@ -22,7 +22,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void check_batch(std::string_view tag, const ImageBatch& batch) {
+void check_batch(std::string_view tag, const ImageBatch& batch) {
   constexpr std::int64_t kLargestSide = 1 << 20;  // so that no product overflows
   if (batch.channels != 1 && batch.channels != 3 && batch.channels != 4)
     throw InvalidArgumentError("image summary '{}': an image has 1, 3 or 4 channels, not {}", tag, batch.channels);
@@ -34,7 +34,7 @@ TRAINHOOK_DECL void check_batch(std::string_view tag, const ImageBatch& batch) {
     throw InvalidArgumentError("image summary '{}': max_outputs must be positive, not {}", tag, batch.max_outputs);
 }
 
-TRAINHOOK_DECL void check_batch(std::string_view tag, const AudioBatch& batch) {
+void check_batch(std::string_view tag, const AudioBatch& batch) {
   constexpr std::int64_t kMostFrames = std::int64_t{1} << 32;  // so that no product overflows
   if (batch.max_outputs < 1)
     throw InvalidArgumentError("audio summary '{}': max_outputs must be positive, not {}", tag, batch.max_outputs);
@@ -48,16 +48,16 @@ TRAINHOOK_DECL void check_batch(std::string_view tag, const AudioBatch& batch) {
 }
 
 /// The number of elements of one image.
-TRAINHOOK_DECL std::size_t elements_of_one(const ImageBatch& batch) noexcept {
+inline std::size_t elements_of_one(const ImageBatch& batch) noexcept {
   return static_cast<std::size_t>(batch.height * batch.width * batch.channels);
 }
 
 /// The number of samples of one piece of audio, of `elements` in all.
-TRAINHOOK_DECL std::size_t elements_of_one(const AudioBatch& batch, std::size_t elements) noexcept {
+inline std::size_t elements_of_one(const AudioBatch& batch, std::size_t elements) noexcept {
   return batch.frames == 0 ? elements : static_cast<std::size_t>(batch.frames * batch.channels);
 }
 
-TRAINHOOK_DECL void check_batch_size(std::string_view tag, const ImageBatch& batch, std::size_t elements) {
+void check_batch_size(std::string_view tag, const ImageBatch& batch, std::size_t elements) {
   if (elements % elements_of_one(batch) != 0) {
     throw InvalidArgumentError(
         "image summary '{}': {} elements are not a whole number of images of {} x {} pixels with {} channels", tag,
@@ -65,7 +65,7 @@ TRAINHOOK_DECL void check_batch_size(std::string_view tag, const ImageBatch& bat
   }
 }
 
-TRAINHOOK_DECL void check_batch_size(std::string_view tag, const AudioBatch& batch, std::size_t elements) {
+void check_batch_size(std::string_view tag, const AudioBatch& batch, std::size_t elements) {
   if (elements % static_cast<std::size_t>(batch.channels) != 0) {
     throw InvalidArgumentError("audio summary '{}': {} samples are not a whole number of frames of {} channels", tag,
                                elements, batch.channels);
@@ -139,23 +139,19 @@ std::string image_batch_summary_of(std::string_view tag, std::span<const T> pixe
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string image_batch_summary(std::string_view tag, std::span<const std::uint8_t> pixels,
-                                               const ImageBatch& batch) {
+std::string image_batch_summary(std::string_view tag, std::span<const std::uint8_t> pixels, const ImageBatch& batch) {
   return detail::image_batch_summary_of(tag, pixels, batch);
 }
 
-TRAINHOOK_DECL std::string image_batch_summary(std::string_view tag, std::span<const float> pixels,
-                                               const ImageBatch& batch) {
+std::string image_batch_summary(std::string_view tag, std::span<const float> pixels, const ImageBatch& batch) {
   return detail::image_batch_summary_of(tag, pixels, batch);
 }
 
-TRAINHOOK_DECL std::string image_batch_summary(std::string_view tag, std::span<const double> pixels,
-                                               const ImageBatch& batch) {
+std::string image_batch_summary(std::string_view tag, std::span<const double> pixels, const ImageBatch& batch) {
   return detail::image_batch_summary_of(tag, pixels, batch);
 }
 
-TRAINHOOK_DECL std::string audio_batch_summary(std::string_view tag, std::span<const float> samples,
-                                               const AudioBatch& batch) {
+std::string audio_batch_summary(std::string_view tag, std::span<const float> samples, const AudioBatch& batch) {
   detail::check_batch(tag, batch);
   detail::check_batch_size(tag, batch, samples.size());
   if (samples.empty()) return {};

@@ -23,7 +23,7 @@ namespace trainhook::detail {
 
 /// pixel / 255, correctly rounded, for many pixels. The reciprocal is split in two: the product with the upper part, of
 /// 16 bits, is exact.
-TRAINHOOK_DECL void scale_pixels(std::span<const std::uint8_t> pixels, float* __restrict scaled) noexcept {
+inline void scale_pixels(std::span<const std::uint8_t> pixels, float* __restrict scaled) noexcept {
   constexpr float kUpper = 0x1.0101p-8F;
   constexpr float kLower = static_cast<float>(1.0 / 255.0 - static_cast<double>(kUpper));
   constexpr std::size_t kBlock = 64;  // a loop of known length is made into vector instructions also without -O3
@@ -99,7 +99,7 @@ class LabeledImageRows final : public RowSource {
 
 namespace trainhook {
 
-TRAINHOOK_DECL Dataset fashion_mnist(const std::string& directory, Split split, FileSystem& file_system) {
+Dataset fashion_mnist(const std::string& directory, Split split, FileSystem& file_system) {
   FashionMnist data = load_fashion_mnist(split, directory, file_system);
   return Dataset::from_rows(
       std::make_shared<detail::LabeledImageRows>(split == Split::Train ? "fashion_mnist(train)" : "fashion_mnist(test)",

@@ -12,13 +12,13 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL GzipReader::GzipReader(const ReadableFile& file) : file_(file), size_(file.size()) {
+GzipReader::GzipReader(const ReadableFile& file) : file_(file), size_(file.size()) {
   constexpr int kGzipOnly = 16;  // added to the window size: takes no zlib and no raw streams
   if (inflateInit2(&stream_, kGzipOnly + MAX_WBITS) != Z_OK)
     throw ResourceExhaustedError("no memory to decompress {}", file_.path());
 }
 
-TRAINHOOK_DECL std::size_t GzipReader::read(std::span<std::byte> into) {
+std::size_t GzipReader::read(std::span<std::byte> into) {
   std::size_t filled = 0;
   while (filled < into.size() && !ended_) {
     const std::size_t room = (std::min<std::size_t>)(into.size() - filled, std::size_t{1} << 30);
@@ -30,12 +30,12 @@ TRAINHOOK_DECL std::size_t GzipReader::read(std::span<std::byte> into) {
   return filled;
 }
 
-TRAINHOOK_DECL bool GzipReader::at_end() {
+bool GzipReader::at_end() {
   std::byte more{};
   return read({&more, 1}) == 0;
 }
 
-TRAINHOOK_DECL void GzipReader::inflate_some() {
+void GzipReader::inflate_some() {
   if (stream_.avail_in == 0 && offset_ < size_) refill();
   const bool no_input = stream_.avail_in == 0;
   const int result = inflate(&stream_, Z_NO_FLUSH);
@@ -52,7 +52,7 @@ TRAINHOOK_DECL void GzipReader::inflate_some() {
   }
 }
 
-TRAINHOOK_DECL void GzipReader::finish_member() {
+void GzipReader::finish_member() {
   if (stream_.avail_in == 0 && offset_ < size_) refill();
   if (stream_.avail_in == 0) {
     ended_ = true;
@@ -61,7 +61,7 @@ TRAINHOOK_DECL void GzipReader::finish_member() {
   }
 }
 
-TRAINHOOK_DECL void GzipReader::refill() {
+void GzipReader::refill() {
   const std::size_t count = static_cast<std::size_t>((std::min<std::uint64_t>)(input_.size(), size_ - offset_));
   file_.read_at(offset_, std::as_writable_bytes(std::span(input_.data(), count)));
   offset_ += count;
@@ -69,7 +69,7 @@ TRAINHOOK_DECL void GzipReader::refill() {
   stream_.avail_in = static_cast<uInt>(count);
 }
 
-TRAINHOOK_DECL std::string read_gzip_file(FileSystem& file_system, const std::string& path, std::size_t max_size) {
+std::string read_gzip_file(FileSystem& file_system, const std::string& path, std::size_t max_size) {
   constexpr std::size_t kFirstPiece = 64 * 1024;
   const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
   GzipReader reader(*file);

@@ -64,7 +64,7 @@ class IdxSource {
   std::optional<GzipReader> gzip_;
 };
 
-TRAINHOOK_DECL Shape read_idx_header(IdxSource& source) {
+inline Shape read_idx_header(IdxSource& source) {
   constexpr std::byte kUnsignedByte{8};
   std::array<std::byte, 4> magic{};
   source.read(magic);
@@ -100,7 +100,7 @@ TRAINHOOK_DECL Shape read_idx_header(IdxSource& source) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL Tensor read_idx_file(FileSystem& file_system, const std::string& path) {
+Tensor read_idx_file(FileSystem& file_system, const std::string& path) {
   const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
   detail::IdxSource source(*file);
   const Shape shape = detail::read_idx_header(source);
@@ -115,15 +115,15 @@ TRAINHOOK_DECL Tensor read_idx_file(FileSystem& file_system, const std::string& 
 namespace trainhook::detail {
 
 /// The file `name`, compressed or not; empty if there is neither.
-TRAINHOOK_DECL std::string find_idx_file(FileSystem& file_system, const std::string& directory, std::string_view name) {
+inline std::string find_idx_file(FileSystem& file_system, const std::string& directory, std::string_view name) {
   const std::string plain = join_path(directory, name);
   const std::string compressed = fmt::format("{}.gz", plain);
   if (file_system.exists(compressed)) return compressed;
   return file_system.exists(plain) ? plain : std::string();
 }
 
-TRAINHOOK_DECL std::string fashion_mnist_file(FileSystem& file_system, const std::string& directory, Split split,
-                                              std::string_view rest) {
+inline std::string fashion_mnist_file(FileSystem& file_system, const std::string& directory, Split split,
+                                      std::string_view rest) {
   const std::string name = fmt::format("{}{}", split == Split::Train ? "train-" : "t10k-", rest);
   std::string path = find_idx_file(file_system, directory, name);
   if (path.empty()) {
@@ -138,7 +138,7 @@ TRAINHOOK_DECL std::string fashion_mnist_file(FileSystem& file_system, const std
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string fashion_mnist_directory(FileSystem& file_system) {
+std::string fashion_mnist_directory(FileSystem& file_system) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): only setenv in another thread could disturb it, and nothing here calls that
   const char* chosen = std::getenv("FASHION_MNIST_DIR");
   if (chosen != nullptr && *chosen != '\0') return chosen;
@@ -150,7 +150,7 @@ TRAINHOOK_DECL std::string fashion_mnist_directory(FileSystem& file_system) {
       "apt-get install dataset-fashion-mnist, or set FASHION_MNIST_DIR to its directory");
 }
 
-TRAINHOOK_DECL FashionMnist load_fashion_mnist(Split split, const std::string& directory, FileSystem& file_system) {
+FashionMnist load_fashion_mnist(Split split, const std::string& directory, FileSystem& file_system) {
   const std::string image_path = detail::fashion_mnist_file(file_system, directory, split, "images-idx3-ubyte");
   const std::string label_path = detail::fashion_mnist_file(file_system, directory, split, "labels-idx1-ubyte");
   FashionMnist data{read_idx_file(file_system, image_path), read_idx_file(file_system, label_path)};

@@ -30,7 +30,7 @@ class PngImage {
   png_image image_{};
 };
 
-TRAINHOOK_DECL png_uint_32 png_format_of(std::int64_t channels) {
+inline png_uint_32 png_format_of(std::int64_t channels) {
   switch (channels) {
     case 1: return PNG_FORMAT_GRAY;
     case 2: return PNG_FORMAT_GA;
@@ -40,14 +40,14 @@ TRAINHOOK_DECL png_uint_32 png_format_of(std::int64_t channels) {
   }
 }
 
-TRAINHOOK_DECL std::uint32_t png_number_at(std::string_view bytes, std::size_t offset) noexcept {
+inline std::uint32_t png_number_at(std::string_view bytes, std::size_t offset) noexcept {
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < 4; ++i) number = number << 8 | static_cast<unsigned char>(bytes[offset + i]);
   return number;
 }
 
 /// Walks all chunks and verifies each checksum: libpng stops before the last ones once it has the pixels.
-TRAINHOOK_DECL void check_png_chunks(std::string_view bytes, std::string_view name) {
+inline void check_png_chunks(std::string_view bytes, std::string_view name) {
   constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
   if (!bytes.starts_with(kSignature))
     throw DataLossError("{} is not a PNG image: it does not begin with the signature", name);
@@ -72,8 +72,8 @@ TRAINHOOK_DECL void check_png_chunks(std::string_view bytes, std::string_view na
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string encode_png(std::span<const std::uint8_t> pixels, std::int64_t height, std::int64_t width,
-                                      std::int64_t channels) {
+std::string encode_png(std::span<const std::uint8_t> pixels, std::int64_t height, std::int64_t width,
+                       std::int64_t channels) {
   constexpr std::int64_t kLargestSide = 1 << 20;  // so that no product overflows, and within libpng's own limit
   detail::PngImage image;
   image->format = detail::png_format_of(channels);
@@ -96,7 +96,7 @@ TRAINHOOK_DECL std::string encode_png(std::span<const std::uint8_t> pixels, std:
   return bytes;
 }
 
-TRAINHOOK_DECL Tensor decode_png(std::string_view bytes, std::string_view name) {
+Tensor decode_png(std::string_view bytes, std::string_view name) {
   detail::check_png_chunks(bytes, name);
   detail::PngImage image;
   if (png_image_begin_read_from_memory(image.get(), bytes.data(), bytes.size()) == 0) {

@@ -19,18 +19,18 @@ inline constexpr std::uint32_t kWavSampleSize = 2;
 inline constexpr std::uint32_t kWavHeaderSize = 44;
 
 /// Appends the lowest `size` bytes of a number, the lowest first.
-TRAINHOOK_DECL void append_wav_number(std::string& bytes, std::uint32_t number, std::size_t size) {
+inline void append_wav_number(std::string& bytes, std::uint32_t number, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i, number >>= 8) bytes.push_back(static_cast<char>(number & 0xFFU));
 }
 
-TRAINHOOK_DECL std::int16_t wav_sample(float sample) noexcept {
+inline std::int16_t wav_sample(float sample) noexcept {
   if (is_nan(sample)) return 0;
   using Limits = std::numeric_limits<std::int16_t>;
   return static_cast<std::int16_t>(std::clamp((std::round)(sample * 32768.0F), static_cast<float>((Limits::min)()),
                                               static_cast<float>((Limits::max)())));
 }
 
-TRAINHOOK_DECL void check_wav(std::size_t samples, float sample_rate, std::int64_t channels) {
+inline void check_wav(std::size_t samples, float sample_rate, std::int64_t channels) {
   constexpr double kLargest = (std::numeric_limits<std::uint32_t>::max)();
   if (channels < 1 || channels > (std::numeric_limits<std::uint16_t>::max)() / kWavSampleSize)
     throw InvalidArgumentError("audio has 1 to 32767 channels, not {}", channels);
@@ -48,7 +48,7 @@ TRAINHOOK_DECL void check_wav(std::size_t samples, float sample_rate, std::int64
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::string encode_wav(std::span<const float> samples, float sample_rate, std::int64_t channels) {
+std::string encode_wav(std::span<const float> samples, float sample_rate, std::int64_t channels) {
   using detail::append_wav_number;
   detail::check_wav(samples.size(), sample_rate, channels);
   const auto rate = static_cast<std::uint32_t>(sample_rate);

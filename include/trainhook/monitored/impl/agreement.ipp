@@ -12,9 +12,9 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Agreement::~Agreement() = default;
+Agreement::~Agreement() = default;
 
-TRAINHOOK_DECL std::shared_ptr<Agreement> Agreement::of(const MonitoredSessionOptions& options) {
+std::shared_ptr<Agreement> Agreement::of(const MonitoredSessionOptions& options) {
   if (options.collective == nullptr) return nullptr;
   const Duration grace = (std::max)(options.stop_grace_period_secs, Duration(std::chrono::seconds(10)));
   std::shared_ptr<Agreement> agreement =

@@ -21,8 +21,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL ChiefSessionCreator::ChiefSessionCreator(Graph& graph, SessionManager::Open open,
-                                                        ChiefSessionCreatorOptions options)
+ChiefSessionCreator::ChiefSessionCreator(Graph& graph, SessionManager::Open open, ChiefSessionCreatorOptions options)
     : graph_(&graph), open_(std::move(open)), options_(std::move(options)) {
   if (!open_)
     throw InvalidArgumentError(
@@ -31,9 +30,9 @@ TRAINHOOK_DECL ChiefSessionCreator::ChiefSessionCreator(Graph& graph, SessionMan
   if (options_.scaffold == nullptr) options_.scaffold = detail::make_shared_object<Scaffold>();
 }
 
-TRAINHOOK_DECL ChiefSessionCreator::~ChiefSessionCreator() = default;
+ChiefSessionCreator::~ChiefSessionCreator() = default;
 
-TRAINHOOK_DECL OwnedSession ChiefSessionCreator::create_session() {
+OwnedSession ChiefSessionCreator::create_session() {
   if (options_.master != nullptr) options_.master->withdraw();
   Scaffold& scaffold = *options_.scaffold;
   scaffold.finalize(*graph_);
@@ -53,7 +52,7 @@ TRAINHOOK_DECL OwnedSession ChiefSessionCreator::create_session() {
   return options_.master != nullptr ? options_.master->publish(std::move(ready)) : ready;
 }
 
-TRAINHOOK_DECL bool ChiefSessionCreator::has_checkpoint() const noexcept {
+bool ChiefSessionCreator::has_checkpoint() const noexcept {
   if (!options_.checkpoint_filename_with_path.empty()) return true;
   if (options_.checkpoint_dir.empty()) return false;
   try {
@@ -65,17 +64,15 @@ TRAINHOOK_DECL bool ChiefSessionCreator::has_checkpoint() const noexcept {
   }
 }
 
-TRAINHOOK_DECL void ChiefSessionCreator::session_failed(const std::exception_ptr& error) noexcept {
+void ChiefSessionCreator::session_failed(const std::exception_ptr& error) noexcept {
   if (options_.master != nullptr) options_.master->fail(error);
 }
 
-TRAINHOOK_DECL RestoreReport ChiefSessionCreator::report() const {
-  return manager_ ? manager_->report() : RestoreReport{};
-}
+RestoreReport ChiefSessionCreator::report() const { return manager_ ? manager_->report() : RestoreReport{}; }
 
-TRAINHOOK_DECL FileSystem& ChiefSessionCreator::file_system() const noexcept { return *options_.file_system; }
+FileSystem& ChiefSessionCreator::file_system() const noexcept { return *options_.file_system; }
 
-TRAINHOOK_DECL SessionManagerOptions ChiefSessionCreator::manager_options() const {
+SessionManagerOptions ChiefSessionCreator::manager_options() const {
   const Scaffold& scaffold = *options_.scaffold;
   return {
       .local_init_op = scaffold.local_init_op(),

@@ -14,14 +14,14 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void ChiefStatus::fail(const std::exception_ptr& error) {
+void ChiefStatus::fail(const std::exception_ptr& error) {
   const std::scoped_lock lock(mutex_);
   if (failed_) return;
   error_ = error;
   failed_ = true;
 }
 
-TRAINHOOK_DECL std::exception_ptr ChiefStatus::error_for_worker() const {
+std::exception_ptr ChiefStatus::error_for_worker() const {
   const std::scoped_lock lock(mutex_);
   const std::string message = error_ == nullptr
                                   ? std::string("the chief of this worker ended by an error, which is unknown here")
@@ -40,12 +40,12 @@ TRAINHOOK_DECL std::exception_ptr ChiefStatus::error_for_worker() const {
   } catch (...) { return std::current_exception(); }
 }
 
-TRAINHOOK_DECL void ChiefStatus::set_threads(std::shared_ptr<const Coordinator> threads) {
+void ChiefStatus::set_threads(std::shared_ptr<const Coordinator> threads) {
   const std::scoped_lock lock(mutex_);
   threads_.swap(threads);  // the old ones go when the lock is free
 }
 
-TRAINHOOK_DECL std::exception_ptr ChiefStatus::thread_error() const {
+std::exception_ptr ChiefStatus::thread_error() const {
   const std::scoped_lock lock(mutex_);
   return threads_ == nullptr ? nullptr : threads_->error();
 }

@@ -24,9 +24,8 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hooks,
-                                                      HookServices& services, Duration stop_grace_period_secs,
-                                                      IsLoss is_loss)
+CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
+                                       Duration stop_grace_period_secs, IsLoss is_loss)
     : is_chief_(creator.is_chief()),
       owned_(creator.create_session()),
       coordinator_(make_shared_object<Coordinator>(services.clock())),
@@ -55,7 +54,7 @@ TRAINHOOK_DECL CoordinatedSession::CoordinatedSession(SessionCreator& creator, c
   }
 }
 
-TRAINHOOK_DECL bool CoordinatedSession::should_stop() noexcept {
+bool CoordinatedSession::should_stop() noexcept {
   try {
     hear_of_chief();
   } catch (...) {
@@ -65,11 +64,11 @@ TRAINHOOK_DECL bool CoordinatedSession::should_stop() noexcept {
   return hooked_.should_stop() || coordinator_->should_stop();
 }
 
-TRAINHOOK_DECL void CoordinatedSession::run(const RunRequest& request, std::span<Tensor> results) {
+void CoordinatedSession::run(const RunRequest& request, std::span<Tensor> results) {
   guarded([&] { hooked_.run(request, results); });
 }
 
-TRAINHOOK_DECL void CoordinatedSession::guarded(FunctionRef<void()> body) {
+void CoordinatedSession::guarded(FunctionRef<void()> body) {
   if (is_shared() && !is_chief_ && owned_.chief->has_failed()) {
     hear_of_chief();
     coordinator_->raise_requested_exception();
@@ -93,7 +92,7 @@ TRAINHOOK_DECL void CoordinatedSession::guarded(FunctionRef<void()> body) {
   }
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> CoordinatedSession::step() const noexcept {
+std::optional<std::int64_t> CoordinatedSession::step() const noexcept {
   try {
     const std::optional<Variable> step = get_global_step(session().graph());
     if (!step) return std::nullopt;
@@ -103,12 +102,12 @@ TRAINHOOK_DECL std::optional<std::int64_t> CoordinatedSession::step() const noex
   } catch (...) { return std::nullopt; }
 }
 
-TRAINHOOK_DECL std::vector<std::exception_ptr> CoordinatedSession::errors() {
+std::vector<std::exception_ptr> CoordinatedSession::errors() {
   hear_of_chief();
   return coordinator_->errors();
 }
 
-TRAINHOOK_DECL std::vector<std::exception_ptr> CoordinatedSession::close(bool is_lost) {
+std::vector<std::exception_ptr> CoordinatedSession::close(bool is_lost) {
   if (std::exchange(closed_, true)) return {};
   if (is_lost && is_chief_ && owned_.lost != nullptr) *owned_.lost = true;
   coordinator_->request_stop();
@@ -123,13 +122,13 @@ TRAINHOOK_DECL std::vector<std::exception_ptr> CoordinatedSession::close(bool is
   return coordinator_->errors();
 }
 
-TRAINHOOK_DECL void CoordinatedSession::close_quietly(bool is_lost) noexcept {
+void CoordinatedSession::close_quietly(bool is_lost) noexcept {
   try {
     static_cast<void>(close(is_lost));  // its errors are in the log
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
-TRAINHOOK_DECL void CoordinatedSession::hear_of_chief() {
+void CoordinatedSession::hear_of_chief() {
   if (!is_shared() || is_chief_ || !owned_.chief->has_failed() || coordinator_->error() != nullptr) return;
   coordinator_->request_stop(owned_.chief->error_for_worker());
 }

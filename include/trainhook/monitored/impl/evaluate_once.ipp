@@ -23,7 +23,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Operation count_evaluations(Graph& graph, std::vector<Operation> eval_ops) {
+Operation count_evaluations(Graph& graph, std::vector<Operation> eval_ops) {
   const Variable step = make_variable("eval_step", constant(graph, Tensor(std::int64_t{0})),
                                       {.trainable = false, .collections = {std::string(graph_keys::kLocalVariables)}});
   const Output counted = assign_add(step, 1);
@@ -32,8 +32,8 @@ TRAINHOOK_DECL Operation count_evaluations(Graph& graph, std::vector<Operation> 
   return group(graph, std::move(eval_ops), "evaluation");
 }
 
-TRAINHOOK_DECL std::vector<Tensor> run_evaluation(Graph& graph, SessionOpener open, Operation eval_op,
-                                                  const EvaluateOnceOptions& options) {
+std::vector<Tensor> run_evaluation(Graph& graph, SessionOpener open, Operation eval_op,
+                                   const EvaluateOnceOptions& options) {
   auto final_ops = std::make_shared<FinalOpsHook>(
       options.final_ops, FinalOpsHook::Options{.final_ops_feed_dict = options.final_ops_feed_dict});
   HookList hooks = options.hooks;

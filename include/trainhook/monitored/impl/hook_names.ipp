@@ -14,15 +14,14 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook) { return short_type_name(typeid(hook)); }
+std::string short_type_name(const SessionRunHook& hook) { return short_type_name(typeid(hook)); }
 
-TRAINHOOK_DECL std::string hook_name(const SessionRunHook& hook) {
+std::string hook_name(const SessionRunHook& hook) {
   std::string own = hook.name();
   return own.empty() ? short_type_name(hook) : own;
 }
 
-TRAINHOOK_DECL void log_hook_failure(const SessionRunHook& hook, std::string_view callback,
-                                     const std::exception_ptr& error) noexcept {
+void log_hook_failure(const SessionRunHook& hook, std::string_view callback, const std::exception_ptr& error) noexcept {
   try {
     if (!is_failure(error)) return;
     log_error("hook '{}' failed in {}: {}", hook_name(hook), callback, describe(error));

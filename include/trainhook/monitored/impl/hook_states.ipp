@@ -18,8 +18,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks, HookServices& services)
-    : services_(&services), hooks_(&hooks) {
+HookStates::HookStates(const Hooks& hooks, HookServices& services) : services_(&services), hooks_(&hooks) {
   std::map<std::string, std::size_t> unnamed;
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     std::string name = hooks[i]->name();
@@ -33,9 +32,9 @@ TRAINHOOK_DECL HookStates::HookStates(const Hooks& hooks, HookServices& services
   }
 }
 
-TRAINHOOK_DECL std::string HookStates::name() const { return std::string(kName); }
+std::string HookStates::name() const { return std::string(kName); }
 
-TRAINHOOK_DECL StateValues HookStates::save() {
+StateValues HookStates::save() {
   StateValues all;
   for (const auto& [name, place] : places_) add(all, name, save(*(*hooks_)[place]));
   for (const auto& [name, state] : orphans_) add(all, name, state);
@@ -48,7 +47,7 @@ TRAINHOOK_DECL StateValues HookStates::save() {
   return all;
 }
 
-TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
+void HookStates::load(const StateValues& values) {
   std::map<std::string, StateValues> states;
   for (const NamedTensor& entry : values.entries()) {
     const std::size_t slash = entry.name.find('/');
@@ -81,7 +80,7 @@ TRAINHOOK_DECL void HookStates::load(const StateValues& values) {
   }
 }
 
-TRAINHOOK_DECL void HookStates::load_metric(const NamedTensor& saved) {
+void HookStates::load_metric(const NamedTensor& saved) {
   const std::size_t slash = saved.name.find('/');  // behind "step", "value" or "extra"
   PublishedMetric& metric = HookServices::entry(services_->restored_metrics(), saved.name.substr(slash + 1));
   if (saved.tensor.dtype() == DType::Int64) {
@@ -93,7 +92,7 @@ TRAINHOOK_DECL void HookStates::load_metric(const NamedTensor& saved) {
   }
 }
 
-TRAINHOOK_DECL StateValues HookStates::save(SessionRunHook& hook) {
+StateValues HookStates::save(SessionRunHook& hook) {
   StateValues state = call_hook(hook, "save_state", [&] { return hook.save_state(); });
   for (std::size_t i = 0; i < hook.timers().size(); ++i) {
     if (const auto step = hook.timers()[i]->step) state.set(fmt::format("{}{}", kTimer, i), Tensor(*step));
@@ -101,7 +100,7 @@ TRAINHOOK_DECL StateValues HookStates::save(SessionRunHook& hook) {
   return state;
 }
 
-TRAINHOOK_DECL void HookStates::load(SessionRunHook& hook, const StateValues& state) {
+void HookStates::load(SessionRunHook& hook, const StateValues& state) {
   StateValues own;
   own.version = state.version;
   for (const NamedTensor& entry : state.entries()) {
@@ -114,7 +113,7 @@ TRAINHOOK_DECL void HookStates::load(SessionRunHook& hook, const StateValues& st
   if (!own.empty()) call_hook(hook, "load_state", [&] { hook.load_state(own); });
 }
 
-TRAINHOOK_DECL void HookStates::add(StateValues& all, const std::string& name, const StateValues& state) const {
+void HookStates::add(StateValues& all, const std::string& name, const StateValues& state) const {
   if (state.empty() && !is_part_of_job_) return;
   all.set(fmt::format("{}/{}", name, kVersion), Tensor(static_cast<std::int64_t>(state.version)));
   for (const NamedTensor& entry : state.entries()) all.set(fmt::format("{}/{}", name, entry.name), entry.tensor);

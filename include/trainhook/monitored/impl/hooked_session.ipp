@@ -21,7 +21,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Hooks in_phases(const HookList& entries) {
+Hooks in_phases(const HookList& entries) {
   Hooks hooks;
   for (const HookPhase phase : {HookPhase::Check, HookPhase::Normal, HookPhase::Save, HookPhase::Report}) {
     for (const HookEntry& entry : entries) {
@@ -39,15 +39,14 @@ TRAINHOOK_DECL Hooks in_phases(const HookList& entries) {
   return hooks;
 }
 
-TRAINHOOK_DECL std::optional<std::string> first_veto(const Hooks& hooks) {
+std::optional<std::string> first_veto(const Hooks& hooks) {
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     if (auto reason = call_hook(*hook, "veto_save", [&] { return hook->veto_save(); })) return reason;
   }
   return std::nullopt;
 }
 
-TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hooks, HookServices& services,
-                                            IsLoss is_loss)
+HookedSession::HookedSession(SessionRef session, const Hooks& hooks, HookServices& services, IsLoss is_loss)
     : session_(session),
       hooks_(&hooks),
       services_(&services),
@@ -56,7 +55,7 @@ TRAINHOOK_DECL HookedSession::HookedSession(SessionRef session, const Hooks& hoo
   merged_.reserve(hooks.size());
 }
 
-TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tensor> results) {
+void HookedSession::run(const RunRequest& request, std::span<Tensor> results) {
   if (should_stop())
     throw FailedPreconditionError("Run called even after should_stop requested; ask should_stop() before each step");
   if (is_running_) {  // from inside a run, whose memory must stay as it is
@@ -74,7 +73,7 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
   is_running_ = false;
 }
 
-TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tensor> results, MergedRun& merged) {
+void HookedSession::run(const RunRequest& request, std::span<Tensor> results, MergedRun& merged) {
   SessionRunContext context(session_, request, services_->clock(), global_step_ ? &*global_step_ : nullptr);
   Progress progress;
   try {
@@ -110,8 +109,7 @@ TRAINHOOK_DECL void HookedSession::run(const RunRequest& request, std::span<Tens
   merged.release();
 }
 
-TRAINHOOK_DECL void HookedSession::note_stop(SessionRunContext& context, const SessionRunHook& hook,
-                                             Progress& progress) noexcept {
+void HookedSession::note_stop(SessionRunContext& context, const SessionRunHook& hook, Progress& progress) noexcept {
   if (progress.stopper != nullptr) return;
   progress.stopper = &hook;
   try {
@@ -120,7 +118,7 @@ TRAINHOOK_DECL void HookedSession::note_stop(SessionRunContext& context, const S
   }
 }
 
-TRAINHOOK_DECL void HookedSession::take_stop(const SessionRunContext& context, const Progress& progress) {
+void HookedSession::take_stop(const SessionRunContext& context, const Progress& progress) {
   request_stop(progress.stop_since);
   stops_on_all_ranks_ |= context.stops_on_all_ranks();
   services_->set_stop_reason(!context.stop_reason().empty() ? context.stop_reason()
@@ -130,13 +128,13 @@ TRAINHOOK_DECL void HookedSession::take_stop(const SessionRunContext& context, c
                              context.is_interruption());
 }
 
-TRAINHOOK_DECL const SessionRunHook& HookedSession::hook_of(const Progress& progress) const {
+const SessionRunHook& HookedSession::hook_of(const Progress& progress) const {
   const bool before = progress.asked < hooks_->size();
   return *(*hooks_)[before ? progress.asked : progress.told];
 }
 
-TRAINHOOK_DECL void HookedSession::tell_of_failure(SessionRunContext& context, Progress progress,
-                                                   const std::exception_ptr& error) noexcept {
+void HookedSession::tell_of_failure(SessionRunContext& context, Progress progress,
+                                    const std::exception_ptr& error) noexcept {
   if (!progress.callback.empty()) log_hook_failure(hook_of(progress), progress.callback, error);
   try {
     // A lost run is made again: those that have heard of its success are done with it.

@@ -50,11 +50,11 @@ struct LocalMaster::State {
   std::shared_ptr<detail::ChiefStatus> chief = detail::make_shared_object<detail::ChiefStatus>();
 };
 
-TRAINHOOK_DECL LocalMaster::LocalMaster(Clock& clock) : state_(new State{&clock}) {}
+LocalMaster::LocalMaster(Clock& clock) : state_(new State{&clock}) {}
 
-TRAINHOOK_DECL LocalMaster::~LocalMaster() = default;
+LocalMaster::~LocalMaster() = default;
 
-TRAINHOOK_DECL OwnedSession LocalMaster::publish(OwnedSession ready) {
+OwnedSession LocalMaster::publish(OwnedSession ready) {
   const auto shared = detail::make_shared_object<Shared>(std::move(ready));
   OwnedSession own;
   {
@@ -69,12 +69,12 @@ TRAINHOOK_DECL OwnedSession LocalMaster::publish(OwnedSession ready) {
   return own;
 }
 
-TRAINHOOK_DECL void LocalMaster::withdraw() noexcept {
+void LocalMaster::withdraw() noexcept {
   const std::scoped_lock lock(state_->mutex);
   if (const std::shared_ptr<Shared> shared = std::exchange(state_->current, {}).lock()) shared->give_up();
 }
 
-TRAINHOOK_DECL void LocalMaster::fail(const std::exception_ptr& error) noexcept {
+void LocalMaster::fail(const std::exception_ptr& error) noexcept {
   {
     const std::scoped_lock lock(state_->mutex);
     state_->chief->fail(error);
@@ -83,8 +83,7 @@ TRAINHOOK_DECL void LocalMaster::fail(const std::exception_ptr& error) noexcept 
   state_->published.notify_all();
 }
 
-TRAINHOOK_DECL OwnedSession LocalMaster::wait_for_session(Duration max_wait,
-                                                          const std::shared_ptr<detail::ChiefStatus>& chief) {
+OwnedSession LocalMaster::wait_for_session(Duration max_wait, const std::shared_ptr<detail::ChiefStatus>& chief) {
   std::unique_lock lock(state_->mutex);
   const std::shared_ptr<detail::ChiefStatus> expected =
       chief != nullptr || state_->chief->has_failed() ? chief : state_->chief;
@@ -107,7 +106,7 @@ TRAINHOOK_DECL OwnedSession LocalMaster::wait_for_session(Duration max_wait,
   return share(shared);
 }
 
-TRAINHOOK_DECL OwnedSession LocalMaster::share(const std::shared_ptr<Shared>& shared) const {
+OwnedSession LocalMaster::share(const std::shared_ptr<Shared>& shared) const {
   return {.owner = shared,
           .session = shared->session.session,
           .restored_from = shared->session.restored_from,

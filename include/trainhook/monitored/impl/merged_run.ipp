@@ -16,7 +16,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void MergedRun::begin(const RunRequest& request) {
+void MergedRun::begin(const RunRequest& request) {
   fetches_.assign(request.fetches.begin(), request.fetches.end());
   feeds_.clear();
   slices_.clear();
@@ -25,7 +25,7 @@ TRAINHOOK_DECL void MergedRun::begin(const RunRequest& request) {
   if (request.options != nullptr) options_.emplace(*request.options);  // g++ 14 warns of an assignment
 }
 
-TRAINHOOK_DECL void MergedRun::add(const SessionRunArgs& args, SessionRef session) {
+void MergedRun::add(const SessionRunArgs& args, SessionRef session) {
   Slice slice{fetches_.size(), args.fetches.size(), 0};
   fetches_.insert(fetches_.end(), args.fetches.begin(), args.fetches.end());
   if (!args.named_fetches.empty()) {
@@ -49,7 +49,7 @@ TRAINHOOK_DECL void MergedRun::add(const SessionRunArgs& args, SessionRef sessio
   }
 }
 
-TRAINHOOK_DECL void MergedRun::add_feeds(std::span<const Feed> feeds) {
+void MergedRun::add_feeds(std::span<const Feed> feeds) {
   for (const Feed& feed : feeds) {
     for (const Feed& earlier : feeds_) {
       if (earlier.key == feed.key)
@@ -60,7 +60,7 @@ TRAINHOOK_DECL void MergedRun::add_feeds(std::span<const Feed> feeds) {
   }
 }
 
-TRAINHOOK_DECL void MergedRun::add_user_feeds(const RunRequest& request) {
+void MergedRun::add_user_feeds(const RunRequest& request) {
   const std::size_t from_hooks = feeds_.size();
   for (const Feed& feed : request.feed_dict) {
     for (std::size_t i = 0; i < from_hooks; ++i) {
@@ -73,7 +73,7 @@ TRAINHOOK_DECL void MergedRun::add_user_feeds(const RunRequest& request) {
   }
 }
 
-TRAINHOOK_DECL void MergedRun::execute(SessionRef session, const RunRequest& request) {
+void MergedRun::execute(SessionRef session, const RunRequest& request) {
   add_user_feeds(request);
   used_metadata_ = request.metadata != nullptr ? request.metadata : &metadata_;
   used_metadata_->node_stats.clear();
@@ -86,7 +86,7 @@ TRAINHOOK_DECL void MergedRun::execute(SessionRef session, const RunRequest& req
                   results_);
 }
 
-TRAINHOOK_DECL SessionRunValues MergedRun::values_of(std::size_t index) const noexcept {
+SessionRunValues MergedRun::values_of(std::size_t index) const noexcept {
   const Slice& slice = slices_[index];
   return {.results = {std::span<const Tensor>(results_).subspan(slice.begin, slice.count),
                       slice.named == 0 ? nullptr : &named_[slice.named - 1]},
@@ -94,11 +94,11 @@ TRAINHOOK_DECL SessionRunValues MergedRun::values_of(std::size_t index) const no
           .run_metadata = used_metadata_};
 }
 
-TRAINHOOK_DECL void MergedRun::give_results(std::span<Tensor> results) noexcept {
+void MergedRun::give_results(std::span<Tensor> results) noexcept {
   std::move(results_.begin(), results_.begin() + static_cast<std::ptrdiff_t>(results.size()), results.begin());
 }
 
-TRAINHOOK_DECL void MergedRun::release() noexcept {
+void MergedRun::release() noexcept {
   for (Tensor& result : results_) result = Tensor();
   feeds_.clear();
 }

@@ -11,8 +11,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL SessionLifecycle start_monitored(Graph& graph, SessionOpener open,
-                                                const MonitoredSessionOptions& options) {
+SessionLifecycle start_monitored(Graph& graph, SessionOpener open, const MonitoredSessionOptions& options) {
   return {make_shared_object<ChiefSessionCreator>(
               graph, std::move(open),
               ChiefSessionCreatorOptions{.file_system = options.file_system, .clock = options.clock}),

@@ -34,13 +34,13 @@ template <class Period>
 }
 
 // One hook has one period.
-TRAINHOOK_DECL void require_one_period(std::string_view option, bool secs, bool steps) {
+inline void require_one_period(std::string_view option, bool secs, bool steps) {
   if (!secs || !steps) return;
   throw InvalidArgumentError(
       "monitored_training_session: {}_secs and {}_steps are both given; give one, or 0 for the other", option, option);
 }
 
-TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks) {
+bool has_checkpoint_saver(const HookList& hooks) {
   return std::ranges::any_of(hooks, [](const HookEntry& hook) {
     const SessionRunHook* given = hook.get().get();
     return dynamic_cast<const CheckpointSaverHook*>(given) != nullptr ||
@@ -49,8 +49,8 @@ TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks) {
 }
 
 // In TensorFlow's order: the chief's own, step counter, summaries, checkpoints, then the user's.
-TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& options,
-                                       const std::shared_ptr<Scaffold>& scaffold) {
+inline HookList training_hooks(const MonitoredTrainingSessionOptions& options,
+                               const std::shared_ptr<Scaffold>& scaffold) {
   if (!options.is_chief || (options.collective != nullptr && options.collective->rank() > 0)) return options.hooks;
   HookList hooks = options.chief_only_hooks;
   const std::string& summary_dir = options.summary_dir.empty() ? options.checkpoint_dir : options.summary_dir;
@@ -84,10 +84,10 @@ TRAINHOOK_DECL HookList training_hooks(const MonitoredTrainingSessionOptions& op
   return hooks;
 }
 
-TRAINHOOK_DECL SessionLifecycle start_with(std::shared_ptr<SessionCreator> creator,
-                                           const MonitoredTrainingSessionOptions& options,
-                                           const std::shared_ptr<Scaffold>& scaffold,
-                                           const std::shared_ptr<Agreement>& agreement = nullptr) {
+inline SessionLifecycle start_with(std::shared_ptr<SessionCreator> creator,
+                                   const MonitoredTrainingSessionOptions& options,
+                                   const std::shared_ptr<Scaffold>& scaffold,
+                                   const std::shared_ptr<Agreement>& agreement = nullptr) {
   return {std::move(creator),
           {.hooks = training_hooks(options, scaffold),
            .stop_grace_period_secs = options.stop_grace_period_secs,
@@ -98,18 +98,18 @@ TRAINHOOK_DECL SessionLifecycle start_with(std::shared_ptr<SessionCreator> creat
           agreement};
 }
 
-TRAINHOOK_DECL void refuse_if_interrupted(const MonitoredTrainingSessionOptions& options) {
+inline void refuse_if_interrupted(const MonitoredTrainingSessionOptions& options) {
   refuse_if_interrupted(options.hooks);
   refuse_if_interrupted(options.chief_only_hooks);
 }
 
-TRAINHOOK_DECL void prepare_directory(const MonitoredTrainingSessionOptions& options) {
+inline void prepare_directory(const MonitoredTrainingSessionOptions& options) {
   prepare_directory(given_or_posix(options.file_system), given_or_system(options.clock), options.checkpoint_dir,
                     options.on_existing, options.directory_lock);
 }
 
-TRAINHOOK_DECL ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSessionOptions& options,
-                                                          const std::shared_ptr<Scaffold>& scaffold) {
+inline ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSessionOptions& options,
+                                                  const std::shared_ptr<Scaffold>& scaffold) {
   return {.scaffold = scaffold,
           .checkpoint_dir = options.checkpoint_dir,
           .master = options.master,
@@ -117,12 +117,11 @@ TRAINHOOK_DECL ChiefSessionCreatorOptions creator_options(const MonitoredTrainin
           .clock = options.clock};
 }
 
-TRAINHOOK_DECL std::shared_ptr<Scaffold> scaffold_of(const MonitoredTrainingSessionOptions& options) {
+inline std::shared_ptr<Scaffold> scaffold_of(const MonitoredTrainingSessionOptions& options) {
   return options.scaffold != nullptr ? options.scaffold : make_shared_object<Scaffold>();
 }
 
-TRAINHOOK_DECL SessionLifecycle start_alone(Graph& graph, SessionOpener open,
-                                            const MonitoredTrainingSessionOptions& options) {
+inline SessionLifecycle start_alone(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
   refuse_if_interrupted(options);
   prepare_directory(options);
   const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
@@ -131,8 +130,7 @@ TRAINHOOK_DECL SessionLifecycle start_alone(Graph& graph, SessionOpener open,
 }
 
 // One rank of a job. What it throws before the session begins reaches the others, too.
-TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
-                                           const MonitoredTrainingSessionOptions& options) {
+inline SessionLifecycle start_rank(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
   const auto agreement = Agreement::of({.collective = options.collective,
                                         .agree_every_n_steps = options.agree_every_n_steps,
                                         .max_wait_secs = options.max_wait_secs,
@@ -158,14 +156,12 @@ TRAINHOOK_DECL SessionLifecycle start_rank(Graph& graph, SessionOpener open,
   }
 }
 
-TRAINHOOK_DECL SessionLifecycle start_chief(Graph& graph, SessionOpener open,
-                                            const MonitoredTrainingSessionOptions& options) {
+inline SessionLifecycle start_chief(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
   if (options.collective != nullptr) return start_rank(graph, std::move(open), options);
   return start_alone(graph, std::move(open), options);
 }
 
-TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
-                                               const MonitoredTrainingSessionOptions& options) {
+SessionLifecycle start_training(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
   if (options.is_chief || options.collective != nullptr) return start_chief(graph, std::move(open), options);
   return start_with(std::make_shared<WorkerSessionCreator>(
                         WorkerSessionCreatorOptions{.master = options.master, .max_wait_secs = options.max_wait_secs}),
@@ -176,8 +172,8 @@ TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
 
 namespace trainhook {
 
-TRAINHOOK_DECL MonitoredSession<LoopSession> monitored_training_session(
-    LoopSession& loop, const MonitoredTrainingSessionOptions& options) {
+MonitoredSession<LoopSession> monitored_training_session(LoopSession& loop,
+                                                         const MonitoredTrainingSessionOptions& options) {
   if (options.collective == nullptr && (!options.is_chief || options.master != nullptr))
     throw UnimplementedError(
         "monitored_training_session: chief and workers cannot share a LoopSession; leave is_chief and master alone");

@@ -20,8 +20,8 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, Clock& clock, const std::string& directory,
-                                      OnExisting on_existing, DirectoryLock directory_lock) {
+void prepare_directory(FileSystem& file_system, Clock& clock, const std::string& directory, OnExisting on_existing,
+                       DirectoryLock directory_lock) {
   if (on_existing == OnExisting::Resume || directory.empty()) return;
   const std::vector<std::string> found =
       read_from_device([&] { return checkpoint_candidates(file_system, directory); });

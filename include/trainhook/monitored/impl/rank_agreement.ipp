@@ -24,11 +24,11 @@
 namespace trainhook::detail {
 
 // True if a thread of this rank has failed. Takes no lock as long as none has asked to stop.
-TRAINHOOK_DECL bool has_failed(RecoverableSession& session) {
+inline bool has_failed(RecoverableSession& session) {
   return session.session() == nullptr || (session.session()->coordinator().should_stop() && !session.errors().empty());
 }
 
-TRAINHOOK_DECL RankAgreement::RankAgreement(std::shared_ptr<Collective> ranks, const AgreementOptions& options)
+RankAgreement::RankAgreement(std::shared_ptr<Collective> ranks, const AgreementOptions& options)
     : ranks_(std::move(ranks)), options_(options) {
   if (options.every_n_steps < 1)
     throw InvalidArgumentError("agree_every_n_steps is {}; it must be above 0", options.every_n_steps);
@@ -37,7 +37,7 @@ TRAINHOOK_DECL RankAgreement::RankAgreement(std::shared_ptr<Collective> ranks, c
                                std::chrono::duration<double>(options.max_wait_secs).count());
 }
 
-TRAINHOOK_DECL RankAgreement::~RankAgreement() = default;
+RankAgreement::~RankAgreement() = default;
 
 template <class Talk>
 auto RankAgreement::talking(Talk talk) {
@@ -57,7 +57,7 @@ auto RankAgreement::talking(Talk talk) {
   }
 }
 
-TRAINHOOK_DECL Votes RankAgreement::vote(std::uint64_t bits) const {
+Votes RankAgreement::vote(std::uint64_t bits) const {
   Votes votes{.any = bits};
   const auto say = [&](Number which) { votes.least[which] = votes.greatest[which] = ranks_->rank(); };
   if ((bits & kFailed) != 0) say(kFirstFailed);
@@ -66,18 +66,18 @@ TRAINHOOK_DECL Votes RankAgreement::vote(std::uint64_t bits) const {
   return votes;
 }
 
-TRAINHOOK_DECL Votes RankAgreement::vote_with(const std::optional<std::string>& veto, std::uint64_t bits) {
+Votes RankAgreement::vote_with(const std::optional<std::string>& veto, std::uint64_t bits) {
   objection_ = veto.value_or("");
   return vote(veto ? bits | kVeto : bits);
 }
 
-TRAINHOOK_DECL void RankAgreement::begin(const Votes& votes) {
+void RankAgreement::begin(const Votes& votes) {
   votes_ = votes;
   talking([&] { ranks_->begin(votes); });
   is_under_way_ = true;
 }
 
-TRAINHOOK_DECL Votes RankAgreement::end(Duration max_wait) {
+Votes RankAgreement::end(Duration max_wait) {
   for (;;) {
     const Votes all = talking([&] { return ranks_->finish(max_wait); });
     is_under_way_ = false;
@@ -96,7 +96,7 @@ TRAINHOOK_DECL Votes RankAgreement::end(Duration max_wait) {
   }
 }
 
-TRAINHOOK_DECL void RankAgreement::take(const Votes& all, Duration max_wait) {
+void RankAgreement::take(const Votes& all, Duration max_wait) {
   if ((all.any & kFailed) != 0) {
     is_over_ = true;
     first_failed_ = static_cast<int>(all.least[kFirstFailed]);
@@ -138,7 +138,7 @@ std::string RankAgreement::given_by_all(Votes& all, Duration max_wait, Give give
   return mine;
 }
 
-TRAINHOOK_DECL void RankAgreement::give(Duration max_wait) {
+void RankAgreement::give(Duration max_wait) {
   const std::string order = talking([&] { return ranks_->broadcast(order_, 0, max_wait); });
   Votes all;
   const std::string mine =
@@ -147,20 +147,20 @@ TRAINHOOK_DECL void RankAgreement::give(Duration max_wait) {
   if (states_ != nullptr) states_->has_given(order);
 }
 
-TRAINHOOK_DECL std::vector<std::string> RankAgreement::collect(const std::string& order) {
+std::vector<std::string> RankAgreement::collect(const std::string& order) {
   collect(order, kNothing);
   return std::move(given_);
 }
 
-TRAINHOOK_DECL std::optional<std::string> RankAgreement::collect_unless_vetoed(const std::string& order,
-                                                                               std::vector<std::string>& given) {
+std::optional<std::string> RankAgreement::collect_unless_vetoed(const std::string& order,
+                                                                std::vector<std::string>& given) {
   veto_.reset();
   collect(order, kHeedsVeto);
   if (!veto_) given = std::move(given_);
   return std::exchange(veto_, std::nullopt);
 }
 
-TRAINHOOK_DECL void RankAgreement::collect(const std::string& order, std::uint64_t bits) {
+void RankAgreement::collect(const std::string& order, std::uint64_t bits) {
   if (is_over_) throw FailedPreconditionError("the ranks of the job have ended by an error: nothing more is saved");
   if (is_under_way_) held_ = end(options_.max_wait_secs);
   is_collecting_ = true;
@@ -174,7 +174,7 @@ TRAINHOOK_DECL void RankAgreement::collect(const std::string& order, std::uint64
   is_collecting_ = false;
 }
 
-TRAINHOOK_DECL void RankAgreement::meet(std::int64_t next_save, const std::optional<std::string>& veto) {
+void RankAgreement::meet(std::int64_t next_save, const std::optional<std::string>& veto) {
   if (is_over_) return;
   if (is_under_way_) held_ = end(options_.max_wait_secs);
   Votes votes = vote_with(veto, kNothing);
@@ -184,31 +184,31 @@ TRAINHOOK_DECL void RankAgreement::meet(std::int64_t next_save, const std::optio
   are_parts_written_ = false;
 }
 
-TRAINHOOK_DECL bool RankAgreement::meets_at(FunctionRef<std::int64_t()> step) const {
+bool RankAgreement::meets_at(FunctionRef<std::int64_t()> step) const {
   return !is_over_ &&
          (is_save_granted_ || are_parts_written_ || (next_save_ != HookServices::kNoStep && step() >= next_save_));
 }
 
-TRAINHOOK_DECL void RankAgreement::add_own_hook(Hooks& hooks) {
+void RankAgreement::add_own_hook(Hooks& hooks) {
   const auto last = std::ranges::find(hooks, HookPhase::Report, [](const auto& hook) { return hook->phase(); });
   hooks.insert(last, std::make_shared<RankStatesHook>(*this));
 }
 
-TRAINHOOK_DECL Votes RankAgreement::exchange(const Votes& votes) {
+Votes RankAgreement::exchange(const Votes& votes) {
   begin(votes);
   return end(options_.max_wait_secs);
 }
 
-TRAINHOOK_DECL void RankAgreement::settle() { exchange(vote(kNothing)); }
+void RankAgreement::settle() { exchange(vote(kNothing)); }
 
-TRAINHOOK_DECL std::vector<Facts> RankAgreement::facts_of_all(const Facts& own) {
+std::vector<Facts> RankAgreement::facts_of_all(const Facts& own) {
   std::vector<Facts> all;
   for (const std::string& bytes : talking([&] { return ranks_->all_gather(fact_bytes(own), options_.max_wait_secs); }))
     all.push_back(facts_in(bytes));
   return all;
 }
 
-TRAINHOOK_DECL void RankAgreement::expect_same(const Facts& facts) {
+void RankAgreement::expect_same(const Facts& facts) {
   settle();
   const std::vector<Facts> all = facts_of_all(facts);
   std::string text;
@@ -221,7 +221,7 @@ TRAINHOOK_DECL void RankAgreement::expect_same(const Facts& facts) {
   throw InvalidArgumentError("the ranks of the job must be alike. Compared with rank 0{}", text.substr(1));
 }
 
-TRAINHOOK_DECL void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) {
+void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) {
   if (size() > 1) refuse_input_of_one_rank(hooks);
   const Facts own = outputs_of(hooks);
   expect_same(facts_about(graph, hooks));
@@ -233,12 +233,12 @@ TRAINHOOK_DECL void RankAgreement::expect_same_program(const Graph& graph, const
       shared);
 }
 
-TRAINHOOK_DECL std::string RankAgreement::from_chief(std::string bytes) {
+std::string RankAgreement::from_chief(std::string bytes) {
   settle();
   return talking([&] { return ranks_->broadcast(std::move(bytes), 0, options_.max_wait_secs); });
 }
 
-TRAINHOOK_DECL std::string RankAgreement::together(FunctionRef<std::string()> give) {
+std::string RankAgreement::together(FunctionRef<std::string()> give) {
   if (is_over_) throw FailedPreconditionError("the ranks of the job have ended by an error: they share nothing more");
   if (is_under_way_) held_ = end(options_.max_wait_secs);
   Votes all;
@@ -247,7 +247,7 @@ TRAINHOOK_DECL std::string RankAgreement::together(FunctionRef<std::string()> gi
   return talking([&] { return ranks_->broadcast(std::move(mine), 0, options_.max_wait_secs); });
 }
 
-TRAINHOOK_DECL void RankAgreement::share_evaluations(const Hooks& hooks) {
+void RankAgreement::share_evaluations(const Hooks& hooks) {
   const std::vector<Facts> of_ranks = facts_of_all(evaluations_of(hooks));
   try {
     trainhook::detail::share_evaluations(hooks, of_ranks);
@@ -257,21 +257,21 @@ TRAINHOOK_DECL void RankAgreement::share_evaluations(const Hooks& hooks) {
   }
 }
 
-TRAINHOOK_DECL std::vector<std::string> RankAgreement::to_chief(const std::string& bytes) {
+std::vector<std::string> RankAgreement::to_chief(const std::string& bytes) {
   settle();
   return talking([&] { return ranks_->gather(bytes, 0, options_.max_wait_secs); });
 }
 
-TRAINHOOK_DECL std::shared_ptr<SessionCreator> RankAgreement::session_creator(Graph& graph, SessionOpener open,
-                                                                              ChiefSessionCreatorOptions options) {
+std::shared_ptr<SessionCreator> RankAgreement::session_creator(Graph& graph, SessionOpener open,
+                                                               ChiefSessionCreatorOptions options) {
   return std::make_shared<RankSessionCreator>(shared_from_this(), graph, std::move(open), std::move(options));
 }
 
-TRAINHOOK_DECL bool RankAgreement::is_due(const RecoverableSession& session) const {
+bool RankAgreement::is_due(const RecoverableSession& session) const {
   return boundary_ % options_.every_n_steps == 0 || session.session()->stops_on_all_ranks();
 }
 
-TRAINHOOK_DECL Votes RankAgreement::wishes(RecoverableSession& session, HookServices& services) {
+Votes RankAgreement::wishes(RecoverableSession& session, HookServices& services) {
   wants_stop_ |= session.should_stop();
   reason_ = services.stop_reason();
   if (wants_stop_ && reason_.empty()) reason_ = "one of its threads asked to stop";
@@ -283,14 +283,14 @@ TRAINHOOK_DECL Votes RankAgreement::wishes(RecoverableSession& session, HookServ
   return votes;
 }
 
-TRAINHOOK_DECL Votes RankAgreement::outstanding() {
+Votes RankAgreement::outstanding() {
   if (!held_) return end(options_.max_wait_secs);
   const Votes held = *held_;
   held_.reset();
   return held;
 }
 
-TRAINHOOK_DECL bool RankAgreement::follow(const Votes& all, RecoverableSession& session, HookServices& services) {
+bool RankAgreement::follow(const Votes& all, RecoverableSession& session, HookServices& services) {
   if ((all.any & kSave) != 0) {
     services.grant_save();
     static_cast<void>(services.take_save_wish());  // what was asked for meanwhile is in that save, too
@@ -305,7 +305,7 @@ TRAINHOOK_DECL bool RankAgreement::follow(const Votes& all, RecoverableSession& 
   return has_agreed_to_stop_;
 }
 
-TRAINHOOK_DECL void RankAgreement::begin_round(RecoverableSession& session, HookServices& services) {
+void RankAgreement::begin_round(RecoverableSession& session, HookServices& services) {
   is_undecided_ = true;
   if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
   try {  // a loop that never asks should_stop() decides here
@@ -314,7 +314,7 @@ TRAINHOOK_DECL void RankAgreement::begin_round(RecoverableSession& session, Hook
   } catch (...) { take_failure(session); }
 }
 
-TRAINHOOK_DECL bool RankAgreement::decide(RecoverableSession& session, HookServices& services) {
+bool RankAgreement::decide(RecoverableSession& session, HookServices& services) {
   if (is_due(session) && !is_outstanding()) begin(wishes(session, services));
   bool stop = false;
   if (is_outstanding()) stop = follow(outstanding(), session, services);
@@ -326,7 +326,7 @@ TRAINHOOK_DECL bool RankAgreement::decide(RecoverableSession& session, HookServi
   return stop;
 }
 
-TRAINHOOK_DECL bool RankAgreement::should_stop(RecoverableSession& session, HookServices& services) noexcept {
+bool RankAgreement::should_stop(RecoverableSession& session, HookServices& services) noexcept {
   if (is_over_ || has_agreed_to_stop_) return true;
   try {
     if (has_failed(session)) return true;  // `close` tells the others
@@ -339,8 +339,7 @@ TRAINHOOK_DECL bool RankAgreement::should_stop(RecoverableSession& session, Hook
   }
 }
 
-TRAINHOOK_DECL void RankAgreement::ask_to_stop(const std::string& reason, RecoverableSession& session,
-                                               HookServices& services) {
+void RankAgreement::ask_to_stop(const std::string& reason, RecoverableSession& session, HookServices& services) {
   if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
   try {
     if (is_outstanding() && follow(outstanding(), session, services)) return;
@@ -350,14 +349,14 @@ TRAINHOOK_DECL void RankAgreement::ask_to_stop(const std::string& reason, Recove
   } catch (...) { take_failure(session); }
 }
 
-TRAINHOOK_DECL void RankAgreement::finish(const std::exception_ptr& error) {
+void RankAgreement::finish(const std::exception_ptr& error) {
   if (is_over_) return;
   if (error != nullptr) return fail(error);
   settle();
   is_over_ = true;
 }
 
-TRAINHOOK_DECL void RankAgreement::fail(const std::exception_ptr& error) noexcept {
+void RankAgreement::fail(const std::exception_ptr& error) noexcept {
   if (is_over_) return;
   try {
     failure_ = failure_bytes(error);
@@ -373,7 +372,7 @@ TRAINHOOK_DECL void RankAgreement::fail(const std::exception_ptr& error) noexcep
   is_over_ = true;
 }
 
-TRAINHOOK_DECL void RankAgreement::take_failure(RecoverableSession& session) noexcept {
+void RankAgreement::take_failure(RecoverableSession& session) noexcept {
   is_over_ = true;
   try {
     session.session()->coordinator().request_stop(std::current_exception());

@@ -31,7 +31,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string fact_bytes(const Facts& facts) {
+std::string fact_bytes(const Facts& facts) {
   std::string bytes;
   for (const auto& [name, value] : facts) {
     bytes.append(name).push_back('\0');
@@ -40,7 +40,7 @@ TRAINHOOK_DECL std::string fact_bytes(const Facts& facts) {
   return bytes;
 }
 
-TRAINHOOK_DECL Facts facts_in(std::string_view bytes) {
+Facts facts_in(std::string_view bytes) {
   Facts facts;
   const auto take = [&] {
     const std::string_view text = bytes.substr(0, bytes.find('\0'));
@@ -54,7 +54,7 @@ TRAINHOOK_DECL Facts facts_in(std::string_view bytes) {
   return facts;
 }
 
-TRAINHOOK_DECL std::string fact_differences(const Facts& mine, const Facts& chiefs) {
+std::string fact_differences(const Facts& mine, const Facts& chiefs) {
   std::string text;
   const auto add = [&](std::string difference) { text += (text.empty() ? "" : ", ") + difference; };
   for (const auto& [name, value] : mine) {
@@ -72,7 +72,7 @@ TRAINHOOK_DECL std::string fact_differences(const Facts& mine, const Facts& chie
   return text;
 }
 
-TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks) {
+Facts facts_about(const Graph& graph, const Hooks& hooks) {
   const RunRecord record = run_record_of(graph);
   Facts facts = {{"the digest of the program's file", fmt::format("{:08x}", program_digest())},
                  {"the library's compiler", __VERSION__},
@@ -98,7 +98,7 @@ TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks) {
   return facts;
 }
 
-TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks) {
+void refuse_input_of_one_rank(const Hooks& hooks) {
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     if (dynamic_cast<const CheckpointInputPipelineHook*>(hook.get()) == nullptr) continue;
     throw InvalidArgumentError(
@@ -107,7 +107,7 @@ TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks) {
   }
 }
 
-TRAINHOOK_DECL Facts outputs_of(const Hooks& hooks) {
+Facts outputs_of(const Hooks& hooks) {
   Facts outputs;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     if (std::string path = hook->writes_to(); !path.empty())
@@ -116,7 +116,7 @@ TRAINHOOK_DECL Facts outputs_of(const Hooks& hooks) {
   return outputs;
 }
 
-TRAINHOOK_DECL std::string shared_outputs(const std::vector<Facts>& outputs) {
+std::string shared_outputs(const std::vector<Facts>& outputs) {
   std::map<std::string, std::vector<int>> ranks_of;
   std::map<std::string, std::string> hook_of;  // of the last rank, because the chief's own hooks are not the user's
   for (std::size_t rank = 0; rank < outputs.size(); ++rank) {
@@ -136,7 +136,7 @@ TRAINHOOK_DECL std::string shared_outputs(const std::vector<Facts>& outputs) {
 
 inline constexpr std::string_view kByTheClock = "every_n_secs";
 
-TRAINHOOK_DECL Facts evaluations_of(const Hooks& hooks) {
+Facts evaluations_of(const Hooks& hooks) {
   Facts evaluations;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     const auto* evaluation = dynamic_cast<const EvaluationHook*>(hook.get());
@@ -150,7 +150,7 @@ TRAINHOOK_DECL Facts evaluations_of(const Hooks& hooks) {
   return evaluations;
 }
 
-TRAINHOOK_DECL void share_evaluations(const Hooks& hooks, const std::vector<Facts>& of_ranks) {
+void share_evaluations(const Hooks& hooks, const std::vector<Facts>& of_ranks) {
   std::map<std::string, std::vector<std::string>> times;  // by name, on all ranks
   for (const Facts& evaluations : of_ranks) {
     for (const auto& [name, time] : evaluations) times[name].push_back(time);
@@ -176,7 +176,7 @@ TRAINHOOK_DECL void share_evaluations(const Hooks& hooks, const std::vector<Fact
   }
 }
 
-TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options) {
+Facts facts_about(const MonitoredTrainingSessionOptions& options) {
   const auto steps = [](const std::optional<std::int64_t>& period) {
     return period ? fmt::format("{}", *period) : std::string("none");
   };

@@ -8,7 +8,7 @@
 namespace trainhook::detail {
 
 // A byte for the code, then the message.
-TRAINHOOK_DECL std::string failure_bytes(const std::exception_ptr& error) {
+std::string failure_bytes(const std::exception_ptr& error) {
   ErrorCode code = ErrorCode::Unknown;
   std::string message = error != nullptr ? describe(error) : "an exception that the library did not see";
   try {
@@ -23,8 +23,8 @@ TRAINHOOK_DECL std::string failure_bytes(const std::exception_ptr& error) {
   return static_cast<char>(code) + message;
 }
 
-TRAINHOOK_DECL ErrorCode failure_code(std::string_view bytes) { return static_cast<ErrorCode>(bytes.at(0)); }
+ErrorCode failure_code(std::string_view bytes) { return static_cast<ErrorCode>(bytes.at(0)); }
 
-TRAINHOOK_DECL std::string_view failure_message(std::string_view bytes) { return bytes.substr(bytes.empty() ? 0 : 1); }
+std::string_view failure_message(std::string_view bytes) { return bytes.substr(bytes.empty() ? 0 : 1); }
 
 }  // namespace trainhook::detail

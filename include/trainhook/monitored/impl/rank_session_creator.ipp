@@ -43,13 +43,13 @@ namespace trainhook::detail {
 inline constexpr char kCheck = 'c';
 inline constexpr char kRestored = 'r';
 
-TRAINHOOK_DECL RankSessionCreator::RankSessionCreator(std::shared_ptr<Agreement> agreement, Graph& graph,
-                                                      SessionOpener open, ChiefSessionCreatorOptions options)
+RankSessionCreator::RankSessionCreator(std::shared_ptr<Agreement> agreement, Graph& graph, SessionOpener open,
+                                       ChiefSessionCreatorOptions options)
     : agreement_(std::move(agreement)), graph_(&graph), open_(std::move(open)), options_(std::move(options)) {
   options_.file_system = &given_or_posix(options_.file_system);
 }
 
-TRAINHOOK_DECL OwnedSession RankSessionCreator::create_session() {
+OwnedSession RankSessionCreator::create_session() {
   expect_shared_directory();
   OwnedSession owned = agreement_->is_chief() ? create_as_chief() : create_as_other();
   try {
@@ -90,7 +90,7 @@ class RankSessionCreator::Token {
 };
 
 // Rank 0 puts a file into the directory, and the others look for it.
-TRAINHOOK_DECL void RankSessionCreator::expect_shared_directory() const {
+void RankSessionCreator::expect_shared_directory() const {
   const std::string& directory = options_.checkpoint_dir;
   if (directory.empty() || agreement_->size() == 1) return;
   std::optional<Token> token;
@@ -106,12 +106,12 @@ TRAINHOOK_DECL void RankSessionCreator::expect_shared_directory() const {
   agreement_->settle();
 }
 
-TRAINHOOK_DECL void RankSessionCreator::share(SessionRef session) const {
+void RankSessionCreator::share(SessionRef session) const {
   share_variables(session, agreement_->is_chief(),
                   [&](std::string bytes) { return agreement_->from_chief(std::move(bytes)); });
 }
 
-TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {
+OwnedSession RankSessionCreator::create_as_chief() {
   ChiefSessionCreatorOptions options = options_;
   if (agreement_->size() > 1)
     options.why_damaged = [this](const std::string& prefix) { return why_damaged_for_others(prefix); };
@@ -137,7 +137,7 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_chief() {
   return owned;
 }
 
-TRAINHOOK_DECL std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std::string& prefix) const {
+std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std::string& prefix) const {
   if (std::string own = why_damaged(prefix); !own.empty()) return own;  // which would be so for all
   static_cast<void>(agreement_->from_chief(kCheck + prefix));
   const std::vector<std::string> answers = agreement_->to_chief({});
@@ -147,7 +147,7 @@ TRAINHOOK_DECL std::optional<std::string> RankSessionCreator::why_damaged_for_ot
 }
 
 // What rank 0 has restored; checks the checkpoints that it asks about before.
-TRAINHOOK_DECL std::string RankSessionCreator::wait_for_restored() const {
+std::string RankSessionCreator::wait_for_restored() const {
   for (;;) {
     const std::string order = agreement_->from_chief({});
     const std::string prefix = order.substr((std::min)(order.size(), std::size_t{1}));
@@ -157,7 +157,7 @@ TRAINHOOK_DECL std::string RankSessionCreator::wait_for_restored() const {
   }
 }
 
-TRAINHOOK_DECL std::string RankSessionCreator::why_damaged(const std::string& prefix) const try {
+std::string RankSessionCreator::why_damaged(const std::string& prefix) const try {
   const BundleFiles files = agreement_->is_chief() ? BundleFiles::Check : BundleFiles::AsRead;
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = files});
   reader.verify(rank_prefix(agreement_->rank()));
@@ -167,7 +167,7 @@ TRAINHOOK_DECL std::string RankSessionCreator::why_damaged(const std::string& pr
 
 // If rank 0 has restored a checkpoint, this session gets the variables when it is opened, before what is of this rank
 // is restored: then it has all that it is to be ready with.
-TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
+OwnedSession RankSessionCreator::create_as_other() {
   const std::string prefix = wait_for_restored();
   ChiefSessionCreatorOptions options = options_;
   options.checkpoint_dir.clear();
@@ -201,8 +201,8 @@ TRAINHOOK_DECL OwnedSession RankSessionCreator::create_as_other() {
 
 // A new rank keeps its own state of this kind: a copy of rank 0's generator would draw the same for ever. But hooks
 // decide the same on all ranks, and inputs that are equal at the start are one input.
-TRAINHOOK_DECL bool RankSessionCreator::differs_between_ranks(
-    const std::string& name, const std::set<std::string, std::less<>>& of_ranks) const {
+bool RankSessionCreator::differs_between_ranks(const std::string& name,
+                                               const std::set<std::string, std::less<>>& of_ranks) const {
   if (name == HookStates::kName) return false;
   for (const auto& input : graph_->collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
     if (input.state_name == name) return false;
@@ -210,9 +210,9 @@ TRAINHOOK_DECL bool RankSessionCreator::differs_between_ranks(
   return of_ranks.contains(name) || (below != of_ranks.end() && below->starts_with(name + "/"));
 }
 
-TRAINHOOK_DECL FileSystem& RankSessionCreator::file_system() const { return *options_.file_system; }
+FileSystem& RankSessionCreator::file_system() const { return *options_.file_system; }
 
-TRAINHOOK_DECL void RankSessionCreator::expect_readable(const std::string& prefix) const {
+void RankSessionCreator::expect_readable(const std::string& prefix) const {
   if (read_from_device([&] { return checkpoint_exists(file_system(), prefix); })) return;
   throw NotFoundError(
       "{}, which rank 0 restores, is not there for rank {}: checkpoint_dir must be a directory that all machines of "
@@ -221,7 +221,7 @@ TRAINHOOK_DECL void RankSessionCreator::expect_readable(const std::string& prefi
       prefix, agreement_->rank());
 }
 
-TRAINHOOK_DECL std::vector<std::string> names_in(const BundleReader& reader) {
+inline std::vector<std::string> names_in(const BundleReader& reader) {
   std::vector<std::string> names;
   for (const auto& [name, entry] : reader.entries()) names.push_back(name);
   return names;
@@ -230,8 +230,7 @@ TRAINHOOK_DECL std::vector<std::string> names_in(const BundleReader& reader) {
 // The names that ranks have of their own in a checkpoint; nothing if this rank is not new to it. A rank whose state was
 // the chief's has nothing there, so the number of ranks decides. An earlier version did not write it: there, ranks are
 // new to a run of one process only.
-TRAINHOOK_DECL std::optional<std::set<std::string, std::less<>>> RankSessionCreator::names_if_new(
-    const std::string& prefix) const {
+std::optional<std::set<std::string, std::less<>>> RankSessionCreator::names_if_new(const std::string& prefix) const {
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
   std::set<std::string, std::less<>> of_ranks = names_of_ranks(names_in(reader));
   const bool is_new = reader.has_tensor(kNumRanks)
@@ -240,7 +239,7 @@ TRAINHOOK_DECL std::optional<std::set<std::string, std::less<>>> RankSessionCrea
   return is_new ? std::optional(std::move(of_ranks)) : std::nullopt;
 }
 
-TRAINHOOK_DECL void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
+void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
   const std::vector<int> others = ranks_beyond(agreement_->size(), names_in(reader));
   if (others.empty()) return;

@@ -18,11 +18,11 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool RankShards::is_writing() const {
+bool RankShards::is_writing() const {
   return std::ranges::any_of(shards_, [](const auto& of) { return of.second != nullptr && of.second->is_writing(); });
 }
 
-TRAINHOOK_DECL void RankShards::begin(const ShardedSave& save, SessionRef session, FileSystem& file_system) {
+void RankShards::begin(const ShardedSave& save, SessionRef session, FileSystem& file_system) {
   std::unique_ptr<ShardOfRank>& mine = shards_[save.suffix];
   const auto part = static_cast<std::size_t>(rank_);
   if (rank_ > 0 && part < save.num_parts()) mine = std::make_unique<ShardOfRank>(session, save, rank_, file_system);
@@ -53,7 +53,7 @@ struct GivenPartsMessage {
 template <>
 inline constexpr auto kFields<GivenPartsMessage> = std::tuple(field(1, "part", &GivenPartsMessage::part));
 
-TRAINHOOK_DECL std::string RankShards::give(std::string_view order) {
+std::string RankShards::give(std::string_view order) {
   const auto dropped = parse_message<ShardOrderMessage>(order, "the chief's order").dropped_suffix;
   GivenPartsMessage given;
   for (const auto& entry : shards_) {
@@ -68,11 +68,9 @@ TRAINHOOK_DECL std::string RankShards::give(std::string_view order) {
   return message_bytes(given);
 }
 
-TRAINHOOK_DECL void RankShards::expect(const std::shared_ptr<PartsOfOthers>& parts) {
-  expected_[parts->save().suffix] = parts;
-}
+void RankShards::expect(const std::shared_ptr<PartsOfOthers>& parts) { expected_[parts->save().suffix] = parts; }
 
-TRAINHOOK_DECL std::string RankShards::order() {
+std::string RankShards::order() {
   ShardOrderMessage order;
   ordered_.clear();
   for (const auto& [suffix, expected] : expected_) {
@@ -87,7 +85,7 @@ TRAINHOOK_DECL std::string RankShards::order() {
 }
 
 // The index of that rank's part. @throws its error.
-TRAINHOOK_DECL std::string index_of(const ShardedSave& save, std::string_view given, std::size_t rank) {
+inline std::string index_of(const ShardedSave& save, std::string_view given, std::size_t rank) {
   const std::string what = fmt::format("what rank {} has written", rank);
   auto message = parse_message<GivenPartsMessage>(given, what);
   for (GivenPartMessage& part : message.part) {
@@ -99,7 +97,7 @@ TRAINHOOK_DECL std::string index_of(const ShardedSave& save, std::string_view gi
   throw DataLossError("rank {} knows of no part of {}", rank, save.prefix);
 }
 
-TRAINHOOK_DECL void RankShards::take(const std::vector<std::string>& given) {
+void RankShards::take(const std::vector<std::string>& given) {
   for (const std::shared_ptr<PartsOfOthers>& parts : std::exchange(ordered_, {})) {
     const ShardedSave& save = parts->save();
     try {
@@ -111,7 +109,7 @@ TRAINHOOK_DECL void RankShards::take(const std::vector<std::string>& given) {
   }
 }
 
-TRAINHOOK_DECL void RankShards::cancel(const std::exception_ptr& error) noexcept {
+void RankShards::cancel(const std::exception_ptr& error) noexcept {
   for (const auto& [suffix, expected] : std::exchange(expected_, {})) {
     if (const std::shared_ptr<PartsOfOthers> parts = expected.lock()) ordered_.push_back(parts);
   }

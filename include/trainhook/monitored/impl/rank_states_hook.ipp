@@ -48,14 +48,14 @@ template <>
 inline constexpr auto kFields<RankReplyMessage> =
     std::tuple(field(1, "variables", &RankReplyMessage::variables), field(2, "state", &RankReplyMessage::state));
 
-TRAINHOOK_DECL RankStatesHook::~RankStatesHook() = default;
+RankStatesHook::~RankStatesHook() = default;
 
-TRAINHOOK_DECL void RankStatesHook::begin(Graph& graph) {
+void RankStatesHook::begin(Graph& graph) {
   has_global_step_ = get_global_step(graph).has_value();
   if (rounds_->rank() == 0) services().set_states_of_ranks(this);
 }
 
-TRAINHOOK_DECL std::string RankStatesHook::give(const std::string& order) {
+std::string RankStatesHook::give(const std::string& order) {
   if (order.starts_with(kWrite)) return fmt::format("{}", own_step());
   if (order.starts_with(kParts)) return shards_.give(std::string_view(order).substr(1));
   if (!session_.has_value()) return "";
@@ -64,14 +64,14 @@ TRAINHOOK_DECL std::string RankStatesHook::give(const std::string& order) {
   return message_bytes(reply);
 }
 
-TRAINHOOK_DECL std::int64_t RankStatesHook::own_step() const {
+std::int64_t RankStatesHook::own_step() const {
   const std::optional<Variable> step = get_global_step(session_.graph());
   if (!step) return 0;
   const std::string name = step->name();
   return session_.snapshot(std::span(&name, 1)).at(0).tensor.scalar<std::int64_t>();
 }
 
-TRAINHOOK_DECL void RankStatesHook::has_given(const std::string& order) {
+void RankStatesHook::has_given(const std::string& order) {
   if (order.starts_with(kWrite))
     shards_.begin(sharded_save_in(std::string_view(order).substr(1)), session_, services().file_system());
 }
@@ -88,25 +88,24 @@ auto RankStatesHook::asking(Ask ask) {
   }
 }
 
-TRAINHOOK_DECL std::vector<std::string> RankStatesHook::ask_all(const std::string& order) {
+std::vector<std::string> RankStatesHook::ask_all(const std::string& order) {
   return asking([&] { return rounds_->collect(order); });
 }
 
-TRAINHOOK_DECL bool RankStatesHook::ranks_meet_at(std::int64_t step) const {
+bool RankStatesHook::ranks_meet_at(std::int64_t step) const {
   return depth_ == 0 || (depth_ == 1 && rounds_->meets_at([step] { return step; }));
 }
 
-TRAINHOOK_DECL bool saves_all(const SaverOptions& saver) {
+inline bool saves_all(const SaverOptions& saver) {
   return saver.var_list.empty() && saver.with_saveables &&
          std::ranges::find(saver.kinds, StateKind::Auxiliary) != saver.kinds.end();
 }
 
-TRAINHOOK_DECL bool RankStatesHook::can_collect(std::int64_t step) const {
+bool RankStatesHook::can_collect(std::int64_t step) const {
   return depth_ == 0 || rounds_->meets_at([step] { return step; });
 }
 
-TRAINHOOK_DECL std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver& saver,
-                                                               std::int64_t step) {
+std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver& saver, std::int64_t step) {
   if (rounds_->size() == 1 || !can_collect(step)) return std::nullopt;
   if (veto_) return *veto_;
   session_ = session;
@@ -119,8 +118,7 @@ TRAINHOOK_DECL std::optional<std::string> RankStatesHook::veto(SessionRef sessio
   return reason;
 }
 
-TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, const Saver& saver,
-                                                                std::int64_t step) {
+std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, const Saver& saver, std::int64_t step) {
   if (rounds_->size() == 1 || !saves_all(saver.options())) return {};
   if (collected_) return *collected_;
   if (!can_collect(step)) {
@@ -134,7 +132,7 @@ TRAINHOOK_DECL std::vector<NamedTensor> RankStatesHook::collect(SessionRef sessi
   return *collected_;
 }
 
-TRAINHOOK_DECL void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states) {
+void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states) {
   std::vector<RankReplyMessage> replies;
   std::vector<VariableDigests> digests;
   for (std::size_t rank = 0; rank < given.size(); ++rank) {
@@ -154,13 +152,13 @@ TRAINHOOK_DECL void RankStatesHook::keep(const std::vector<std::string>& given, 
   collected_ = std::move(entries);
 }
 
-TRAINHOOK_DECL void RankStatesHook::forget_answers() noexcept {
+void RankStatesHook::forget_answers() noexcept {
   collected_.reset();
   veto_.reset();
 }
 
-TRAINHOOK_DECL std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
-                                                                       const SaveRequest& request, bool later) {
+std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
+                                                        const SaveRequest& request, bool later) {
   const std::int64_t step = request.global_step.value_or(0);
   if (!saver.options().sharded || !ranks_meet_at(step) || &saver.file_system() != &services().file_system())
     return nullptr;
@@ -182,30 +180,30 @@ TRAINHOOK_DECL std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRe
   return nullptr;  // so that the parts are dropped
 }
 
-TRAINHOOK_DECL void RankStatesHook::fetch_parts() {
+void RankStatesHook::fetch_parts() {
   if (awaits_parts()) shards_.take(ask_all(kParts + shards_.order()));
 }
 
 // A save may have been allowed to fail by the error of a rank, by which all end.
-TRAINHOOK_DECL void RankStatesHook::meet(std::int64_t next_save) {
+void RankStatesHook::meet(std::int64_t next_save) {
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   rounds_->meet(next_save, rounds_->rank() > 0 ? services().save_veto() : std::nullopt);
   forget_answers();
 }
 
-TRAINHOOK_DECL void RankStatesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+void RankStatesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   session_ = session;
   session_.set_rank(rounds_->rank(), rounds_->size());
   rounds_->serve(*this);
   meet(HookServices::kAnyStep);
 }
 
-TRAINHOOK_DECL SessionRunArgs RankStatesHook::before_run(SessionRunContext& /*context*/) {
+SessionRunArgs RankStatesHook::before_run(SessionRunContext& /*context*/) {
   ++depth_;
   return {};
 }
 
-TRAINHOOK_DECL void RankStatesHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+void RankStatesHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   depth_ = (std::max)(depth_ - 1, 0);
   if (depth_ > 0) return;
   forget_answers();
@@ -219,18 +217,18 @@ TRAINHOOK_DECL void RankStatesHook::after_run(SessionRunContext& context, const 
   if (rounds_->has_agreed_to_stop()) context.request_stop(rounds_->stop_reason());
 }
 
-TRAINHOOK_DECL void RankStatesHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {
+void RankStatesHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {
   depth_ = (std::max)(depth_ - 1, 0);
   if (depth_ == 0) forget_answers();
 }
 
-TRAINHOOK_DECL void RankStatesHook::end(SessionRef session) {
+void RankStatesHook::end(SessionRef session) {
   session_ = session;
   if (rounds_->rank() == 0 && failure_ == nullptr) fetch_parts();  // of saves that have failed
   meet(HookServices::kNoStep);
 }
 
-TRAINHOOK_DECL void RankStatesHook::abort(const std::exception_ptr& /*error*/) noexcept {
+void RankStatesHook::abort(const std::exception_ptr& /*error*/) noexcept {
   shards_.cancel(std::make_exception_ptr(CancelledError("the session has ended by an error")));
 }
 

@@ -21,9 +21,8 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL RecoverableSession::RecoverableSession(SessionCreator& creator, const Hooks& hooks,
-                                                      HookServices& services, Duration stop_grace_period_secs,
-                                                      RetryPolicy policy)
+RecoverableSession::RecoverableSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
+                                       Duration stop_grace_period_secs, RetryPolicy policy)
     : creator_(&creator),
       hooks_(&hooks),
       services_(&services),
@@ -34,11 +33,11 @@ TRAINHOOK_DECL RecoverableSession::RecoverableSession(SessionCreator& creator, c
   with_retries([this] { create(); });
 }
 
-TRAINHOOK_DECL void RecoverableSession::run(const RunRequest& request, std::span<Tensor> results) {
+void RecoverableSession::run(const RunRequest& request, std::span<Tensor> results) {
   attempt(gives_results(request), [&] { session_->run(request, results); });
 }
 
-TRAINHOOK_DECL void RecoverableSession::run_with(FunctionRef<void(CoordinatedSession&)> body, bool gives_result) {
+void RecoverableSession::run_with(FunctionRef<void(CoordinatedSession&)> body, bool gives_result) {
   attempt(gives_result, [&] {
     session_->guarded([&] {
       services_->prepare_step_function(session_->session());
@@ -47,7 +46,7 @@ TRAINHOOK_DECL void RecoverableSession::run_with(FunctionRef<void(CoordinatedSes
   });
 }
 
-TRAINHOOK_DECL void RecoverableSession::request_stop() noexcept {
+void RecoverableSession::request_stop() noexcept {
   if (session_ != nullptr) {
     session_->request_stop();
   } else {
@@ -55,7 +54,7 @@ TRAINHOOK_DECL void RecoverableSession::request_stop() noexcept {
   }
 }
 
-TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {
+bool RecoverableSession::should_stop() noexcept {
   if (session_ == nullptr) return true;
   if (is_busy_) {  // a loss is up to the outer run
     if (!session_->should_stop()) return false;
@@ -80,19 +79,19 @@ TRAINHOOK_DECL bool RecoverableSession::should_stop() noexcept {
   }
 }
 
-TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::errors() const {
+std::vector<std::exception_ptr> RecoverableSession::errors() const {
   if (session_ != nullptr) return without_losses(session_->errors());
   return loss_ != nullptr ? std::vector{loss_} : std::vector<std::exception_ptr>();
 }
 
-TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::close() {
+std::vector<std::exception_ptr> RecoverableSession::close() {
   if (session_ == nullptr) return {};
   services_->set_session({});
   const std::unique_ptr<CoordinatedSession> last = std::move(session_);
   return without_losses(last->close());
 }
 
-TRAINHOOK_DECL void RecoverableSession::validate(const RetryPolicy& policy) {
+void RecoverableSession::validate(const RetryPolicy& policy) {
   if (policy.max_attempts < 0)
     throw InvalidArgumentError("RetryPolicy: max_attempts is {}; it must not be negative", policy.max_attempts);
   const auto check_duration = [](std::string_view option, Duration value) {
@@ -106,7 +105,7 @@ TRAINHOOK_DECL void RecoverableSession::validate(const RetryPolicy& policy) {
   check_duration("max_backoff", policy.max_backoff);
 }
 
-TRAINHOOK_DECL bool RecoverableSession::is_loss(const std::exception_ptr& error) const noexcept {
+bool RecoverableSession::is_loss(const std::exception_ptr& error) const noexcept {
   if (policy_.max_attempts == 0 || !services_->process().is_here()) return false;
   if (is_preemption(error) || !policy_.is_transient) return is_preemption(error);
   try {
@@ -117,18 +116,17 @@ TRAINHOOK_DECL bool RecoverableSession::is_loss(const std::exception_ptr& error)
   }
 }
 
-TRAINHOOK_DECL bool RecoverableSession::gives_results(const RunRequest& request) {
+bool RecoverableSession::gives_results(const RunRequest& request) {
   return request.metadata != nullptr || request.step_gives_result ||
          std::ranges::any_of(request.fetches, [](const Fetch& fetch) { return !fetch.is_operation(); });
 }
 
-TRAINHOOK_DECL std::vector<std::exception_ptr> RecoverableSession::without_losses(
-    std::vector<std::exception_ptr> errors) const {
+std::vector<std::exception_ptr> RecoverableSession::without_losses(std::vector<std::exception_ptr> errors) const {
   std::erase_if(errors, [this](const std::exception_ptr& error) { return is_loss(error); });
   return errors;
 }
 
-TRAINHOOK_DECL void RecoverableSession::create() {
+void RecoverableSession::create() {
   session_ = std::make_unique<CoordinatedSession>(*creator_, *hooks_, *services_, stop_grace_period_secs_,
                                                   [this](const std::exception_ptr& error) { return is_loss(error); });
   services_->set_session(session_->session());
@@ -140,11 +138,9 @@ TRAINHOOK_DECL void RecoverableSession::create() {
   was_made_ = true;
 }
 
-TRAINHOOK_DECL bool RecoverableSession::is_over() {
-  return session_->should_stop() && session_->coordinator().error() == nullptr;
-}
+bool RecoverableSession::is_over() { return session_->should_stop() && session_->coordinator().error() == nullptr; }
 
-TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_ptr& error) {
+void RecoverableSession::prepare_recovery(const std::exception_ptr& error) {
   if (!pending_) pending_.emplace();
   pending_->cause = error;
   keep_stop();
@@ -173,7 +169,7 @@ TRAINHOOK_DECL void RecoverableSession::prepare_recovery(const std::exception_pt
   back_off(recent_.size());
 }
 
-TRAINHOOK_DECL void RecoverableSession::back_off(std::size_t attempt) {
+void RecoverableSession::back_off(std::size_t attempt) {
   if (attempt < 2 || policy_.initial_backoff <= Duration::zero()) return;
   const double doublings = static_cast<double>((std::min<std::size_t>)(attempt - 2, 30));
   const double longest = static_cast<double>(policy_.max_backoff.count());
@@ -184,7 +180,7 @@ TRAINHOOK_DECL void RecoverableSession::back_off(std::size_t attempt) {
   wait_for_stop(std::stop_token(), clock, deadline_after(clock, Duration(static_cast<Duration::rep>(wanted * jitter))));
 }
 
-TRAINHOOK_DECL void RecoverableSession::keep_stop() {
+void RecoverableSession::keep_stop() {
   const bool is_interruption = services_->is_interrupted();
   std::string reason = services_->take_stop_reason();
   if (session_ == nullptr) return;  // what hooks request while a session is created, they request again
@@ -200,7 +196,7 @@ TRAINHOOK_DECL void RecoverableSession::keep_stop() {
   }
 }
 
-TRAINHOOK_DECL void RecoverableSession::repeat_stop(std::optional<std::int64_t> resumed_at) {
+void RecoverableSession::repeat_stop(std::optional<std::int64_t> resumed_at) {
   const std::optional<std::int64_t> since = std::exchange(stop_since_, std::nullopt);
   if (!since) return;
   if (resumed_at && *resumed_at < *since) {
@@ -215,7 +211,7 @@ TRAINHOOK_DECL void RecoverableSession::repeat_stop(std::optional<std::int64_t> 
   log_warning("a stop had been requested before the session was lost: the loop ends here");
 }
 
-TRAINHOOK_DECL void RecoverableSession::report(std::optional<std::int64_t> resumed_at) {
+void RecoverableSession::report(std::optional<std::int64_t> resumed_at) {
   Recovery recovery = *std::exchange(pending_, std::nullopt);
   recovery.resumed_at = resumed_at;
   if (recovery.lost_at && recovery.resumed_at) {
@@ -231,7 +227,7 @@ TRAINHOOK_DECL void RecoverableSession::report(std::optional<std::int64_t> resum
     detail::call_of_user("on_recovery of RetryPolicy", {}, [&] { policy_.on_recovery(recovery); });
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> RecoverableSession::step_of(SessionRef session) noexcept {
+std::optional<std::int64_t> RecoverableSession::step_of(SessionRef session) noexcept {
   try {
     if (const std::optional<Variable> step = get_global_step(session.graph())) return read_global_step(session, *step);
   } catch (...) {  // a lost session need not answer

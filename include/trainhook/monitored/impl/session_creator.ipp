@@ -9,7 +9,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL void OwnedSession::close() {
+void OwnedSession::close() {
   if (lost == nullptr) {
     session.close();
   } else {
@@ -19,9 +19,9 @@ TRAINHOOK_DECL void OwnedSession::close() {
   }
 }
 
-TRAINHOOK_DECL SessionCreator::~SessionCreator() = default;
+SessionCreator::~SessionCreator() = default;
 
-TRAINHOOK_DECL std::shared_ptr<SessionCreator> detail::checked_creator(std::shared_ptr<SessionCreator> creator) {
+std::shared_ptr<SessionCreator> detail::checked_creator(std::shared_ptr<SessionCreator> creator) {
   if (creator == nullptr)
     throw InvalidArgumentError("MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one");
   return creator;

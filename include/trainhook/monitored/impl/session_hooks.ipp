@@ -21,17 +21,17 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL SessionHooks::SessionHooks(const HookList& entries, HookServices& services)
+SessionHooks::SessionHooks(const HookList& entries, HookServices& services)
     : hooks_(in_phases(entries)), services_(&services) {}
 
-TRAINHOOK_DECL void SessionHooks::save_with(Graph& graph, bool is_part_of_job) {
+void SessionHooks::save_with(Graph& graph, bool is_part_of_job) {
   states_ = make_shared_object<HookStates>(hooks_, *services_);
   graph_ = &graph;
   if (is_part_of_job) states_->set_is_part_of_job();
   graph.add_to_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));
 }
 
-TRAINHOOK_DECL void SessionHooks::begin(Graph& graph) {
+void SessionHooks::begin(Graph& graph) {
   for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
     if (!hook->claim()) {
       throw FailedPreconditionError(
@@ -58,7 +58,7 @@ TRAINHOOK_DECL void SessionHooks::begin(Graph& graph) {
   if (states_ != nullptr) states_->set_warns_of_missing_hooks(!checkpoint_claims(graph).empty());
 }
 
-TRAINHOOK_DECL void SessionHooks::end(SessionRef session, std::vector<std::exception_ptr>& errors) {
+void SessionHooks::end(SessionRef session, std::vector<std::exception_ptr>& errors) {
   for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
     try {
       call_hook(*hook, "end", [&] { hook->end(session); });
@@ -66,11 +66,11 @@ TRAINHOOK_DECL void SessionHooks::end(SessionRef session, std::vector<std::excep
   }
 }
 
-TRAINHOOK_DECL void SessionHooks::abort(const std::exception_ptr& error) noexcept {
+void SessionHooks::abort(const std::exception_ptr& error) noexcept {
   for (std::size_t i = begun_; i > 0; --i) hooks_[i - 1]->abort(error);
 }
 
-TRAINHOOK_DECL void SessionHooks::leave() noexcept {
+void SessionHooks::leave() noexcept {
   if (states_ != nullptr)
     graph_->remove_from_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));
   states_ = nullptr;

@@ -35,13 +35,11 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL SessionRef StepAttempt::session() const noexcept { return session_->session(); }
+SessionRef StepAttempt::session() const noexcept { return session_->session(); }
 
-TRAINHOOK_DECL void StepAttempt::run(const RunRequest& request, std::span<Tensor> results) const {
-  session_->run(request, results);
-}
+void StepAttempt::run(const RunRequest& request, std::span<Tensor> results) const { session_->run(request, results); }
 
-TRAINHOOK_DECL void StepAttempt::request_stop(std::string reason) const { session_->request_stop(std::move(reason)); }
+void StepAttempt::request_stop(std::string reason) const { session_->request_stop(std::move(reason)); }
 
 struct SessionLifecycle::Impl {
   TRAINHOOK_DECL Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
@@ -103,8 +101,8 @@ struct SessionLifecycle::Impl {
   std::optional<RecoverableSession> session;
 };
 
-TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> session_creator,
-                                            const MonitoredSessionOptions& options, std::shared_ptr<Agreement> with)
+SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> session_creator, const MonitoredSessionOptions& options,
+                             std::shared_ptr<Agreement> with)
     : agreement(std::move(with)),
       creator(checked_creator(std::move(session_creator))),
       file_system(given_or_posix(options.file_system)),
@@ -123,7 +121,7 @@ TRAINHOOK_DECL SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> sess
   agreement->add_own_hook(hooks.all());
 }
 
-TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
+void SessionLifecycle::Impl::begin() {
   graph = &creator->graph();
   graph->begin_use();
   if (agreement != nullptr) agreement->expect_same_program(*graph, hooks.all());
@@ -133,7 +131,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::begin() {
   if (agreement != nullptr) agreement->settle();  // no rank makes a session if a hook of one cannot begin
 }
 
-TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
+void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
   closed = true;
   services.begin_end();
   if (agreement != nullptr) agreement->fail(error);
@@ -156,7 +154,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_by(const std::exception_ptr& err
   release_parts();
 }
 
-TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
+void SessionLifecycle::Impl::end_normally() {
   closed = true;
   services.begin_end();
   const auto attempt = [&](auto&& action) {
@@ -180,7 +178,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::end_normally() {
   std::rethrow_exception(errors.front());
 }
 
-TRAINHOOK_DECL void SessionLifecycle::Impl::close() {
+void SessionLifecycle::Impl::close() {
   if (closed) return;
   close_requested = false;
   if (agreement != nullptr)
@@ -202,7 +200,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::close() {
 }
 
 // The end in a destructor.
-TRAINHOOK_DECL void SessionLifecycle::Impl::leave() noexcept {
+void SessionLifecycle::Impl::leave() noexcept {
   if (closed) return;
   if (std::uncaught_exceptions() > exceptions_at_start) {
     if (session->session() != nullptr) last_error.forget_if_handled();
@@ -216,7 +214,7 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::leave() noexcept {
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
-TRAINHOOK_DECL std::exception_ptr SessionLifecycle::Impl::abort(const std::exception_ptr& error) noexcept {
+std::exception_ptr SessionLifecycle::Impl::abort(const std::exception_ptr& error) noexcept {
   const std::vector<std::exception_ptr> reported = session->errors();
   const std::exception_ptr first = reported.empty() ? error : reported.front();
   end_by(first);
@@ -227,7 +225,7 @@ TRAINHOOK_DECL std::exception_ptr SessionLifecycle::Impl::abort(const std::excep
   return first;
 }
 
-TRAINHOOK_DECL void SessionLifecycle::Impl::finish() {
+void SessionLifecycle::Impl::finish() {
   if (abort_requested) {
     abort(*abort_requested);
   } else {
@@ -235,27 +233,26 @@ TRAINHOOK_DECL void SessionLifecycle::Impl::finish() {
   }
 }
 
-TRAINHOOK_DECL void SessionLifecycle::Impl::finish_quietly() noexcept {
+void SessionLifecycle::Impl::finish_quietly() noexcept {
   try {
     if (is_ending()) finish();
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
-TRAINHOOK_DECL void SessionLifecycle::Impl::release_parts() noexcept {
+void SessionLifecycle::Impl::release_parts() noexcept {
   const bool has_finalized = graph != nullptr && !was_finalized;  // no graph: a worker whose chief never came
   if (has_finalized) graph->unfinalize();
   hooks.leave();
   if (graph != nullptr) graph->end_use();
 }
 
-TRAINHOOK_DECL void SessionLifecycle::Impl::expect_open() const {
+void SessionLifecycle::Impl::expect_open() const {
   services.process().expect_here("this session");
   if (closed || is_ending()) throw FailedPreconditionError("Session is already closed; create a new one to continue");
 }
 
-TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator,
-                                                  const MonitoredSessionOptions& options,
-                                                  std::shared_ptr<Agreement> agreement)
+SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
+                                   std::shared_ptr<Agreement> agreement)
     : impl_(std::make_unique<Impl>(std::move(creator), options,
                                    agreement != nullptr ? std::move(agreement) : Agreement::of(options))) {
   try {
@@ -269,11 +266,9 @@ TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator
   }
 }
 
-TRAINHOOK_DECL SessionLifecycle::SessionLifecycle(SessionLifecycle&& other) noexcept : impl_(std::move(other.impl_)) {
-  settle();
-}
+SessionLifecycle::SessionLifecycle(SessionLifecycle&& other) noexcept : impl_(std::move(other.impl_)) { settle(); }
 
-TRAINHOOK_DECL SessionLifecycle& SessionLifecycle::operator=(SessionLifecycle&& other) noexcept {
+SessionLifecycle& SessionLifecycle::operator=(SessionLifecycle&& other) noexcept {
   if (this == &other) return *this;
   leave();
   impl_ = std::move(other.impl_);
@@ -281,45 +276,45 @@ TRAINHOOK_DECL SessionLifecycle& SessionLifecycle::operator=(SessionLifecycle&& 
   return *this;
 }
 
-TRAINHOOK_DECL SessionLifecycle::~SessionLifecycle() { leave(); }
+SessionLifecycle::~SessionLifecycle() { leave(); }
 
-TRAINHOOK_DECL void SessionLifecycle::settle() noexcept {
+void SessionLifecycle::settle() noexcept {
   if (impl_ != nullptr) impl_->exceptions_at_start = std::uncaught_exceptions();
 }
 
-TRAINHOOK_DECL void SessionLifecycle::leave() noexcept {
+void SessionLifecycle::leave() noexcept {
   if (impl_ == nullptr) return;
   if (impl_->is_here()) return impl_->leave();
   static_cast<void>(impl_.release());  // a forked child destroys nothing: hooks and engine are the parent's
 }
 
-TRAINHOOK_DECL SessionLifecycle::Impl& SessionLifecycle::impl() const {
+SessionLifecycle::Impl& SessionLifecycle::impl() const {
   if (impl_ == nullptr)
     throw FailedPreconditionError("this session was moved from: use the object that it was moved to");
   return *impl_;
 }
 
-TRAINHOOK_DECL Graph& SessionLifecycle::graph() const { return impl().creator->graph(); }
+Graph& SessionLifecycle::graph() const { return impl().creator->graph(); }
 
-TRAINHOOK_DECL bool SessionLifecycle::should_stop() noexcept {
+bool SessionLifecycle::should_stop() noexcept {
   if (impl_ == nullptr || impl_->closed || impl_->is_ending() || !impl_->is_here()) return true;
   if (impl_->session->session() != nullptr) impl_->last_error.forget_if_past();
   if (impl_->agreement != nullptr) return impl_->agreement->should_stop(*impl_->session, impl_->services);
   return impl_->session->should_stop();
 }
 
-TRAINHOOK_DECL void SessionLifecycle::run(const RunRequest& request, std::span<Tensor> results) {
+void SessionLifecycle::run(const RunRequest& request, std::span<Tensor> results) {
   Impl& own = impl();
   own.call([&] { own.session->run(request, results); });
 }
 
-TRAINHOOK_DECL void SessionLifecycle::run_with(FunctionRef<void(StepAttempt)> body, bool gives_result) {
+void SessionLifecycle::run_with(FunctionRef<void(StepAttempt)> body, bool gives_result) {
   Impl& own = impl();
   own.call(
       [&] { own.session->run_with([&](CoordinatedSession& session) { body(StepAttempt(session)); }, gives_result); });
 }
 
-TRAINHOOK_DECL SessionRef SessionLifecycle::session() const {
+SessionRef SessionLifecycle::session() const {
   const Impl& own = impl();
   own.expect_open();
   const CoordinatedSession* live = own.session->session();
@@ -327,7 +322,7 @@ TRAINHOOK_DECL SessionRef SessionLifecycle::session() const {
   return live->session();
 }
 
-TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
+std::int64_t SessionLifecycle::global_step() const {
   if (impl().last_step) return *impl_->last_step;
   const SessionRef live = session();
   const std::optional<Variable> step = get_global_step(live.graph());
@@ -337,7 +332,7 @@ TRAINHOOK_DECL std::int64_t SessionLifecycle::global_step() const {
   return read_global_step(live, *step);
 }
 
-TRAINHOOK_DECL void SessionLifecycle::close() {
+void SessionLifecycle::close() {
   Impl& own = impl();
   if (!own.is_here()) return;
   if (own.closed || !own.session->is_busy()) return own.close();
@@ -345,7 +340,7 @@ TRAINHOOK_DECL void SessionLifecycle::close() {
   own.session->request_stop();
 }
 
-TRAINHOOK_DECL std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noexcept {
+std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noexcept {
   if (impl_ == nullptr || impl_->closed || !impl_->is_here()) return error;
   if (!impl_->session->is_busy()) return impl_->abort(error);
   impl_->abort_requested = error;
@@ -353,9 +348,9 @@ TRAINHOOK_DECL std::exception_ptr SessionLifecycle::abort(const std::exception_p
   return error;
 }
 
-TRAINHOOK_DECL const std::vector<std::exception_ptr>& SessionLifecycle::errors() const { return impl().errors; }
+const std::vector<std::exception_ptr>& SessionLifecycle::errors() const { return impl().errors; }
 
-TRAINHOOK_DECL std::string SessionLifecycle::why_it_ended() const {
+std::string SessionLifecycle::why_it_ended() const {
   if (impl_ == nullptr) return "the session was moved to another object";
   if (!impl_->errors.empty()) return describe(impl_->errors.front());
   if (!impl_->services.stop_reason().empty()) return impl_->services.stop_reason();
@@ -363,11 +358,9 @@ TRAINHOOK_DECL std::string SessionLifecycle::why_it_ended() const {
   return impl_->closed ? "the program closed the session" : "";
 }
 
-TRAINHOOK_DECL bool SessionLifecycle::is_interrupted() const noexcept {
-  return impl_ != nullptr && impl_->services.is_interrupted();
-}
+bool SessionLifecycle::is_interrupted() const noexcept { return impl_ != nullptr && impl_->services.is_interrupted(); }
 
-TRAINHOOK_DECL bool SessionLifecycle::has_thrown(const std::exception_ptr& error) const noexcept {
+bool SessionLifecycle::has_thrown(const std::exception_ptr& error) const noexcept {
   return error != nullptr && impl_ != nullptr && error == impl_->last_error.get();
 }
 

@@ -36,7 +36,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::vector<std::string> report_uninitialized_variables(SessionRef session, bool with_local) {
+std::vector<std::string> report_uninitialized_variables(SessionRef session, bool with_local) {
   std::vector<std::string> names;
   for (const StateSpec& spec : session.state()) {
     if (spec.kind == StateKind::Variable && !spec.initialized) names.push_back(spec.name);
@@ -57,8 +57,8 @@ TRAINHOOK_DECL std::vector<std::string> report_uninitialized_variables(SessionRe
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
-                                                               const std::string& directory) {
+std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
+                                                const std::string& directory) {
   std::vector<std::string> candidates = read_from_device([&] { return checkpoint_candidates(file_system, directory); });
   const auto conditions = restore_conditions(graph);
   std::erase_if(candidates, [&](const std::string& prefix) {
@@ -91,11 +91,11 @@ OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from
   return owned;
 }
 
-TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not_ready(SessionRef session) const {
+std::optional<std::string> SessionManager::why_not_ready(SessionRef session) const {
   return why_not(session, options_.ready_op, true);
 }
 
-TRAINHOOK_DECL SessionManager::SessionManager(SessionManagerOptions options) : options_(std::move(options)) {
+SessionManager::SessionManager(SessionManagerOptions options) : options_(std::move(options)) {
   options_.file_system = &detail::given_or_posix(options_.file_system);
   if (options_.ready_for_local_init_op.has_value() && !options_.local_init_op.has_value()) {
     throw InvalidArgumentError(
@@ -109,8 +109,7 @@ TRAINHOOK_DECL SessionManager::SessionManager(SessionManagerOptions options) : o
   }
 }
 
-TRAINHOOK_DECL OwnedSession SessionManager::prepare_session(const Open& open, const RestoreOptions& from,
-                                                            const InitOptions& init) {
+OwnedSession SessionManager::prepare_session(const Open& open, const RestoreOptions& from, const InitOptions& init) {
   return opened(open, from, [&](SessionRef session, bool restored) {
     if (!restored) initialize(session, init);
     if (const auto why = try_local_init(session)) {
@@ -125,7 +124,7 @@ TRAINHOOK_DECL OwnedSession SessionManager::prepare_session(const Open& open, co
   });
 }
 
-TRAINHOOK_DECL SessionManager::Recovered SessionManager::recover_session(const Open& open, const RestoreOptions& from) {
+SessionManager::Recovered SessionManager::recover_session(const Open& open, const RestoreOptions& from) {
   Recovered result;
   result.session = opened(open, from, [&](SessionRef session, bool restored) {
     const std::optional<std::string> no_local_init = try_local_init(session);
@@ -137,7 +136,7 @@ TRAINHOOK_DECL SessionManager::Recovered SessionManager::recover_session(const O
   return result;
 }
 
-TRAINHOOK_DECL OwnedSession SessionManager::wait_for_session(const Open& open, std::optional<Duration> max_wait_secs) {
+OwnedSession SessionManager::wait_for_session(const Open& open, std::optional<Duration> max_wait_secs) {
   const Duration begin = clock().monotonic_now();
   for (;;) {
     std::optional<std::string> why;
@@ -153,21 +152,19 @@ TRAINHOOK_DECL OwnedSession SessionManager::wait_for_session(const Open& open, s
   }
 }
 
-TRAINHOOK_DECL FileSystem& SessionManager::file_system() const { return *options_.file_system; }
+FileSystem& SessionManager::file_system() const { return *options_.file_system; }
 
-TRAINHOOK_DECL Clock& SessionManager::clock() const { return detail::given_or_system(options_.clock); }
+Clock& SessionManager::clock() const { return detail::given_or_system(options_.clock); }
 
-TRAINHOOK_DECL double SessionManager::seconds(Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
+double SessionManager::seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-TRAINHOOK_DECL void SessionManager::close_quietly(OwnedSession& owned) noexcept {
+void SessionManager::close_quietly(OwnedSession& owned) noexcept {
   try {
     owned.close();
   } catch (...) { log_warning("while a session that is not ready was closed: {}", describe(std::current_exception())); }
 }
 
-TRAINHOOK_DECL bool SessionManager::pause(Duration begin, std::optional<Duration> max_wait) const {
+bool SessionManager::pause(Duration begin, std::optional<Duration> max_wait) const {
   Duration wait = options_.recovery_wait_secs;
   if (max_wait) {
     const Duration waited = clock().monotonic_now() - begin;
@@ -178,7 +175,7 @@ TRAINHOOK_DECL bool SessionManager::pause(Duration begin, std::optional<Duration
   return true;
 }
 
-TRAINHOOK_DECL void SessionManager::restore(SessionRef session, const RestoreOptions& from) {
+void SessionManager::restore(SessionRef session, const RestoreOptions& from) {
   if (from.saver == nullptr) return;
   if (!from.checkpoint_filename_with_path.empty()) {
     from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state, from.keeps);
@@ -188,7 +185,7 @@ TRAINHOOK_DECL void SessionManager::restore(SessionRef session, const RestoreOpt
   }
 }
 
-TRAINHOOK_DECL void SessionManager::restore_newest(SessionRef session, const RestoreOptions& from) {
+void SessionManager::restore_newest(SessionRef session, const RestoreOptions& from) {
   const std::string& directory = from.checkpoint_dir;
   const std::vector<std::string> candidates = candidates_of(session.graph(), from);
   for (const std::string& prefix : candidates) {
@@ -208,8 +205,8 @@ TRAINHOOK_DECL void SessionManager::restore_newest(SessionRef session, const Res
       candidates.size(), directory, report_.skipped.front());
 }
 
-TRAINHOOK_DECL std::optional<std::string> SessionManager::try_restore(SessionRef session, const std::string& prefix,
-                                                                      const RestoreOptions& from) const {
+std::optional<std::string> SessionManager::try_restore(SessionRef session, const std::string& prefix,
+                                                       const RestoreOptions& from) const {
   if (!detail::read_from_device([&] { return checkpoint_exists(file_system(), prefix); }))
     return fmt::format("the state file lists it, but {}.index does not exist", prefix);
   try {
@@ -225,7 +222,7 @@ TRAINHOOK_DECL std::optional<std::string> SessionManager::try_restore(SessionRef
   return std::nullopt;
 }
 
-TRAINHOOK_DECL std::string SessionManager::about_the_writer(const Graph& graph, const std::string& prefix) const try {
+std::string SessionManager::about_the_writer(const Graph& graph, const std::string& prefix) const try {
   std::string text;
   const double age = clock().wall_seconds() - file_system().modification_time(prefix + ".index");
   if (age >= 0) text = fmt::format(" It was written {} ago", duration_text(std::chrono::duration<double>(age)));
@@ -236,8 +233,7 @@ TRAINHOOK_DECL std::string SessionManager::about_the_writer(const Graph& graph, 
   return text.empty() ? text : text + ".";
 } catch (const Error& error) { return fmt::format(" What wrote it cannot be read: {}.", error.what()); }
 
-TRAINHOOK_DECL std::vector<std::string> SessionManager::candidates_of(const Graph& graph,
-                                                                      const RestoreOptions& from) const {
+std::vector<std::string> SessionManager::candidates_of(const Graph& graph, const RestoreOptions& from) const {
   const Duration begin = clock().monotonic_now();
   for (;;) {
     std::vector<std::string> candidates = detail::restorable_checkpoints(file_system(), graph, from.checkpoint_dir);
@@ -246,14 +242,14 @@ TRAINHOOK_DECL std::vector<std::string> SessionManager::candidates_of(const Grap
   }
 }
 
-TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not(const Graph& graph, const std::string& prefix) {
+std::optional<std::string> SessionManager::why_not(const Graph& graph, const std::string& prefix) {
   for (const auto& condition : detail::restore_conditions(graph)) {
     if (std::optional<std::string> reason = condition->why_not(prefix)) return reason;
   }
   return std::nullopt;
 }
 
-TRAINHOOK_DECL void SessionManager::initialize(SessionRef session, const InitOptions& init) const {
+void SessionManager::initialize(SessionRef session, const InitOptions& init) const {
   if (!init.init_op.has_value() && !init.init_fn && !options_.local_init_op.has_value()) {
     if (const auto why = variables_missing(session, false)) {
       throw FailedPreconditionError(
@@ -266,7 +262,7 @@ TRAINHOOK_DECL void SessionManager::initialize(SessionRef session, const InitOpt
   if (init.init_fn) init.init_fn(session);
 }
 
-TRAINHOOK_DECL std::optional<std::string> SessionManager::try_local_init(SessionRef session) const {
+std::optional<std::string> SessionManager::try_local_init(SessionRef session) const {
   if (!options_.local_init_op.has_value()) return std::nullopt;
   if (auto why = why_not(session, options_.ready_for_local_init_op, false)) return why;
   session.run(options_.local_init_op, options_.local_init_feed_dict,
@@ -274,8 +270,7 @@ TRAINHOOK_DECL std::optional<std::string> SessionManager::try_local_init(Session
   return std::nullopt;
 }
 
-TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not(SessionRef session, Output probe,
-                                                                  bool with_local) const {
+std::optional<std::string> SessionManager::why_not(SessionRef session, Output probe, bool with_local) const {
   if (!probe.has_value()) return options_.ask_session ? variables_missing(session, with_local) : std::nullopt;
   try {
     const Tensor names = session.run(probe);
@@ -290,12 +285,12 @@ TRAINHOOK_DECL std::optional<std::string> SessionManager::why_not(SessionRef ses
   }
 }
 
-TRAINHOOK_DECL std::optional<std::string> SessionManager::variables_missing(SessionRef session, bool with_local) {
+std::optional<std::string> SessionManager::variables_missing(SessionRef session, bool with_local) {
   const std::vector<std::string> names = report_uninitialized_variables(session, with_local);
   return names.empty() ? std::nullopt : std::optional<std::string>(not_initialized(names));
 }
 
-TRAINHOOK_DECL std::string SessionManager::not_initialized(const std::vector<std::string>& names) {
+std::string SessionManager::not_initialized(const std::vector<std::string>& names) {
   std::string text = "Variables not initialized: ";
   for (const std::string& name : names) text += (&name == &names.front() ? "" : ", ") + name;
   return text;

@@ -12,8 +12,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL SessionLifecycle start_singular(Graph& graph, SessionOpener open,
-                                               const SingularMonitoredSessionOptions& options) {
+SessionLifecycle start_singular(Graph& graph, SessionOpener open, const SingularMonitoredSessionOptions& options) {
   return {std::make_shared<ChiefSessionCreator>(
               graph, std::move(open),
               ChiefSessionCreatorOptions{.scaffold = options.scaffold,

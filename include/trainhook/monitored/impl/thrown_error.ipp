@@ -53,13 +53,13 @@ struct WithoutLifetime {
 };
 
 // The same error as a new object, of the type that belongs to its code.
-[[nodiscard]] TRAINHOOK_DECL std::exception_ptr copy_of(const Error& error) noexcept {
+[[nodiscard]] inline std::exception_ptr copy_of(const Error& error) noexcept {
   try {
     throw_error(error.code(), error.what());
   } catch (...) { return std::current_exception(); }
 }
 
-TRAINHOOK_DECL std::exception_ptr ThrownError::record(const std::exception_ptr& error) noexcept {
+std::exception_ptr ThrownError::record(const std::exception_ptr& error) noexcept {
   forget();
   error_ = error;
   try {
@@ -82,12 +82,12 @@ TRAINHOOK_DECL std::exception_ptr ThrownError::record(const std::exception_ptr& 
   return error_;
 }
 
-TRAINHOOK_DECL void ThrownError::forget_if_past() noexcept {
+void ThrownError::forget_if_past() noexcept {
   if (error_ == nullptr || is_known_ || std::uncaught_exceptions() > 0) return;
   if (std::current_exception() != error_) forget();
 }
 
-TRAINHOOK_DECL void ThrownError::forget_if_handled() noexcept {
+void ThrownError::forget_if_handled() noexcept {
   if (!is_known_) return forget();
   std::exception_ptr copy;
   try {

@@ -19,7 +19,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL VariableDigests digests_of(SessionRef session, std::int64_t step) {
+VariableDigests digests_of(SessionRef session, std::int64_t step) {
   VariableDigests digests{.step = step};
   for (const StateSpec& spec : equal_variables(session.state(), session.graph())) {
     std::uint32_t& digest = digests.values.emplace_back(0);
@@ -32,8 +32,7 @@ TRAINHOOK_DECL VariableDigests digests_of(SessionRef session, std::int64_t step)
 }
 
 // The names of the variables that differ, at most three of them.
-TRAINHOOK_DECL std::string different_variables(SessionRef session, const VariableDigests& one,
-                                               const VariableDigests& other) {
+inline std::string different_variables(SessionRef session, const VariableDigests& one, const VariableDigests& other) {
   const std::vector<StateSpec> variables = equal_variables(session.state(), session.graph());
   std::string text;
   std::size_t count = 0;
@@ -44,7 +43,7 @@ TRAINHOOK_DECL std::string different_variables(SessionRef session, const Variabl
   return count <= 3 ? text : fmt::format("{} and {} more", text, count - 3);
 }
 
-TRAINHOOK_DECL void expect_equal_variables(SessionRef session, std::span<const VariableDigests> of_ranks) {
+void expect_equal_variables(SessionRef session, std::span<const VariableDigests> of_ranks) {
   const VariableDigests& chiefs = of_ranks.front();
   const auto differs = [&chiefs](const VariableDigests& mine) {
     return mine.step == chiefs.step && mine.values != chiefs.values;

@@ -13,8 +13,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL WorkerSessionCreator::WorkerSessionCreator(WorkerSessionCreatorOptions options)
-    : options_(std::move(options)) {
+WorkerSessionCreator::WorkerSessionCreator(WorkerSessionCreatorOptions options) : options_(std::move(options)) {
   if (options_.master == nullptr) {
     throw UnimplementedError(
         "WorkerSessionCreator: master is not given; "
@@ -26,13 +25,13 @@ TRAINHOOK_DECL WorkerSessionCreator::WorkerSessionCreator(WorkerSessionCreatorOp
   }
 }
 
-TRAINHOOK_DECL OwnedSession WorkerSessionCreator::create_session() {
+OwnedSession WorkerSessionCreator::create_session() {
   OwnedSession share = options_.master->wait_for_session(options_.max_wait_secs, chief_);
   chief_ = share.chief;
   return share;
 }
 
-TRAINHOOK_DECL Graph& WorkerSessionCreator::graph() {
+Graph& WorkerSessionCreator::graph() {
   if (graph_ == nullptr) graph_ = &create_session().session.graph();
   return *graph_;
 }

@@ -18,8 +18,7 @@
 namespace trainhook::mpi::detail {
 
 /// Ends the job after `max_wait`: MPI still writes to `values`, which the caller may free.
-TRAINHOOK_DECL void add_up_values(std::span<std::byte> values, DType dtype, const Communicator& comm,
-                                  Duration max_wait) {
+inline void add_up_values(std::span<std::byte> values, DType dtype, const Communicator& comm, Duration max_wait) {
   std::deque<Request> requests;
   start_sums(values, dtype, comm, requests);
   wait_for(requests, comm, max_wait);
@@ -63,31 +62,27 @@ class MpiReducer final : public AllReducer {
 
 namespace trainhook::mpi {
 
-TRAINHOOK_DECL void all_reduce(std::span<float> values, Reduction reduction, const Communicator& comm,
-                               Duration max_wait) {
+void all_reduce(std::span<float> values, Reduction reduction, const Communicator& comm, Duration max_wait) {
   detail::reduce_values(values, reduction, comm, max_wait);
 }
 
-TRAINHOOK_DECL void all_reduce(std::span<double> values, Reduction reduction, const Communicator& comm,
-                               Duration max_wait) {
+void all_reduce(std::span<double> values, Reduction reduction, const Communicator& comm, Duration max_wait) {
   detail::reduce_values(values, reduction, comm, max_wait);
 }
 
-TRAINHOOK_DECL void all_reduce(std::span<std::int32_t> values, Reduction reduction, const Communicator& comm,
-                               Duration max_wait) {
+void all_reduce(std::span<std::int32_t> values, Reduction reduction, const Communicator& comm, Duration max_wait) {
   detail::reduce_values(values, reduction, comm, max_wait);
 }
 
-TRAINHOOK_DECL void all_reduce(std::span<std::int64_t> values, Reduction reduction, const Communicator& comm,
-                               Duration max_wait) {
+void all_reduce(std::span<std::int64_t> values, Reduction reduction, const Communicator& comm, Duration max_wait) {
   detail::reduce_values(values, reduction, comm, max_wait);
 }
 
-TRAINHOOK_DECL Output all_reduce(Output value, Reduction reduction, const Communicator& comm, std::string_view name) {
+Output all_reduce(Output value, Reduction reduction, const Communicator& comm, std::string_view name) {
   return trainhook::all_reduce({value}, reduction, reducer(comm), name).front();
 }
 
-TRAINHOOK_DECL std::shared_ptr<AllReducer> reducer(const Communicator& comm, Duration max_wait) {
+std::shared_ptr<AllReducer> reducer(const Communicator& comm, Duration max_wait) {
   return std::make_shared<detail::MpiReducer>(comm, max_wait);
 }
 

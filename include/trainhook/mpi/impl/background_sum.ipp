@@ -14,7 +14,7 @@
 
 namespace trainhook::mpi::detail {
 
-TRAINHOOK_DECL MPI_Datatype mpi_type(DType dtype) {
+MPI_Datatype mpi_type(DType dtype) {
   switch (dtype) {
     case DType::Float: return MPI_FLOAT;
     case DType::Double: return MPI_DOUBLE;
@@ -26,8 +26,8 @@ TRAINHOOK_DECL MPI_Datatype mpi_type(DType dtype) {
   }
 }
 
-TRAINHOOK_DECL void start_sums(std::span<std::byte> values, DType dtype, const Communicator& comm,
-                               std::deque<Request>& requests, std::size_t longest_part) {
+void start_sums(std::span<std::byte> values, DType dtype, const Communicator& comm, std::deque<Request>& requests,
+                std::size_t longest_part) {
   const std::size_t longest = longest_part * dtype_size(dtype);
   for (std::size_t begin = 0; begin < values.size(); begin += longest) {
     const std::span<std::byte> part = values.subspan(begin, (std::min)(longest, values.size() - begin));
@@ -38,19 +38,19 @@ TRAINHOOK_DECL void start_sums(std::span<std::byte> values, DType dtype, const C
   }
 }
 
-TRAINHOOK_DECL void wait_for(std::deque<Request>& requests, const Communicator& comm, Duration max_wait) {
+void wait_for(std::deque<Request>& requests, const Communicator& comm, Duration max_wait) {
   try {
     for (; !requests.empty(); requests.pop_front()) requests.front().wait(max_wait);
   } catch (const DeadlineExceededError& error) { end_job(comm.rank(), error.what()); }
 }
 
 /// Keeps what MPI still uses for ever: a reduction can neither be cancelled nor be freed.
-TRAINHOOK_DECL void keep_for_mpi(Tensor memory, const Communicator& comm) {
+inline void keep_for_mpi(Tensor memory, const Communicator& comm) {
   static auto* const kept = new std::vector<std::pair<Tensor, Communicator>>;
   kept->emplace_back(std::move(memory), comm);
 }
 
-TRAINHOOK_DECL MpiBackgroundSum::~MpiBackgroundSum() {
+MpiBackgroundSum::~MpiBackgroundSum() {
   if (!is_started_) return;
   leave();
   all_->out_of_step = true;
@@ -60,7 +60,7 @@ TRAINHOOK_DECL MpiBackgroundSum::~MpiBackgroundSum() {
   } catch (const Error&) { keep_for_mpi(std::move(memory_), all_->comm); }
 }
 
-TRAINHOOK_DECL void MpiBackgroundSum::start(std::span<const std::span<const std::byte>> parts, DType dtype) {
+void MpiBackgroundSum::start(std::span<const std::span<const std::byte>> parts, DType dtype) {
   static_cast<void>(mpi_type(dtype));  // throws before anything is started
   expect_in_step();
   gather(parts);
@@ -72,14 +72,14 @@ TRAINHOOK_DECL void MpiBackgroundSum::start(std::span<const std::span<const std:
   }
 }
 
-TRAINHOOK_DECL std::span<const std::byte> MpiBackgroundSum::finish() {
+std::span<const std::byte> MpiBackgroundSum::finish() {
   if (!is_started_) throw FailedPreconditionError("there is no sum to finish; start one first");
   wait_for(requests_, all_->comm, all_->max_wait);
   leave();
   return std::as_const(memory_).bytes().first(size_);
 }
 
-TRAINHOOK_DECL void MpiBackgroundSum::expect_in_step() {
+void MpiBackgroundSum::expect_in_step() {
   if (is_started_ && all_->comm.size() == 1) static_cast<void>(finish());
   all_->out_of_step = (all_->out_of_step || is_started_) && all_->comm.size() > 1;
   if (!all_->out_of_step) return;
@@ -90,7 +90,7 @@ TRAINHOOK_DECL void MpiBackgroundSum::expect_in_step() {
       all_->comm.rank());
 }
 
-TRAINHOOK_DECL void MpiBackgroundSum::gather(std::span<const std::span<const std::byte>> parts) {
+void MpiBackgroundSum::gather(std::span<const std::span<const std::byte>> parts) {
   size_ = 0;
   for (const std::span<const std::byte> part : parts) size_ += part.size();
   if (memory_.byte_size() < size_)
@@ -99,7 +99,7 @@ TRAINHOOK_DECL void MpiBackgroundSum::gather(std::span<const std::span<const std
   for (const std::span<const std::byte> part : parts) end = std::ranges::copy(part, end).out;
 }
 
-TRAINHOOK_DECL void MpiBackgroundSum::leave() noexcept {
+void MpiBackgroundSum::leave() noexcept {
   is_started_ = false;
   std::erase(all_->under_way, this);
 }

@@ -14,16 +14,15 @@
 
 namespace trainhook::mpi {
 
-TRAINHOOK_DECL BroadcastGlobalVariablesHook::BroadcastGlobalVariablesHook(const Communicator& comm, int root_rank,
-                                                                          Duration max_wait_secs)
+BroadcastGlobalVariablesHook::BroadcastGlobalVariablesHook(const Communicator& comm, int root_rank,
+                                                           Duration max_wait_secs)
     : ranks_(collective(comm, max_wait_secs)), root_rank_(root_rank), max_wait_(max_wait_secs) {
   if (root_rank < 0 || root_rank >= comm.size())
     throw InvalidArgumentError("BroadcastGlobalVariablesHook: there is no rank {}, only 0 to {}", root_rank,
                                comm.size() - 1);
 }
 
-TRAINHOOK_DECL void BroadcastGlobalVariablesHook::after_create_session(SessionRef session,
-                                                                       Coordinator& /*coordinator*/) {
+void BroadcastGlobalVariablesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   session.set_rank(ranks_->rank(), ranks_->size());
   trainhook::detail::share_variables(session, ranks_->rank() == root_rank_, [&](std::string bytes) {
     try {

@@ -19,7 +19,7 @@
 
 namespace trainhook::mpi::detail {
 
-TRAINHOOK_DECL bool is_running() noexcept {
+bool is_running() noexcept {
   static const trainhook::detail::ProcessMark process;  // a forked child must not touch its parent's MPI
   if (!process.is_here()) return false;
   int initialized = 0;
@@ -29,7 +29,7 @@ TRAINHOOK_DECL bool is_running() noexcept {
   return initialized != 0 && finalized == 0;
 }
 
-TRAINHOOK_DECL void expect_success(int code, const char* call, int rank) {
+void expect_success(int code, const char* call, int rank) {
   if (code == MPI_SUCCESS) return;
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
@@ -42,7 +42,7 @@ TRAINHOOK_DECL void expect_success(int code, const char* call, int rank) {
 /// What its processes wrote last is lost if MPICH's launcher has not read it when the job is aborted.
 inline constexpr std::chrono::milliseconds kTimeToRead{200};
 
-TRAINHOOK_DECL void end_job(int rank, std::string_view why) noexcept {
+void end_job(int rank, std::string_view why) noexcept {
   log_error("rank {} ends the job: {}", rank, why);
   std::this_thread::sleep_for(kTimeToRead);
   MPI_Abort(MPI_COMM_WORLD, 1);  // of another communicator MPICH asks the ranks, and waits for one that hangs

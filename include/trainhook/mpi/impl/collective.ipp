@@ -165,7 +165,7 @@ class MpiCollective final : public Collective {
 
 namespace trainhook::mpi {
 
-TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm, Duration max_wait) {
+std::shared_ptr<Collective> collective(const Communicator& comm, Duration max_wait) {
   detail::expect_threads("mpi::collective", false);
   return std::make_shared<detail::MpiCollective>(comm.duplicate(max_wait));
 }

@@ -33,7 +33,7 @@ struct Communicator::Handle {
 namespace detail {
 
 /// Ends the job after `max_wait`: the duplication cannot be given up. @param roll_call may be null
-TRAINHOOK_DECL MPI_Comm duplicate_of(MPI_Comm original, int rank, Duration max_wait, RollCall* roll_call) {
+inline MPI_Comm duplicate_of(MPI_Comm original, int rank, Duration max_wait, RollCall* roll_call) {
   MPI_Comm comm = MPI_COMM_NULL;
   try {
     Request request("MPI_Comm_idup", rank, roll_call);
@@ -45,7 +45,7 @@ TRAINHOOK_DECL MPI_Comm duplicate_of(MPI_Comm original, int rank, Duration max_w
 }
 
 /// In a job of several processes, their log lines would else be mixed up.
-TRAINHOOK_DECL void put_rank_into_log() {
+inline void put_rank_into_log() {
   int rank = 0;
   int size = 1;
   expect_success(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank", 0);
@@ -55,7 +55,7 @@ TRAINHOOK_DECL void put_rank_into_log() {
 
 }  // namespace detail
 
-TRAINHOOK_DECL Communicator::Communicator(MPI_Comm original, Duration max_wait) {
+Communicator::Communicator(MPI_Comm original, Duration max_wait) {
   if (!detail::is_running())
     throw FailedPreconditionError(
         "mpi::Communicator: MPI is not running; "
@@ -70,7 +70,7 @@ TRAINHOOK_DECL Communicator::Communicator(MPI_Comm original, Duration max_wait) 
       std::make_shared<detail::RollCall>(detail::duplicate_of(handle->comm, handle->rank, max_wait, nullptr));
 }
 
-TRAINHOOK_DECL Communicator Communicator::duplicate(Duration max_wait) const {
+Communicator Communicator::duplicate(Duration max_wait) const {
   const auto handle = std::make_shared<Handle>();
   handle->rank = rank();
   handle->size = size();
@@ -79,19 +79,19 @@ TRAINHOOK_DECL Communicator Communicator::duplicate(Duration max_wait) const {
   return Communicator(handle);
 }
 
-TRAINHOOK_DECL int Communicator::rank() const noexcept { return handle_->rank; }
+int Communicator::rank() const noexcept { return handle_->rank; }
 
-TRAINHOOK_DECL int Communicator::size() const noexcept { return handle_->size; }
+int Communicator::size() const noexcept { return handle_->size; }
 
-TRAINHOOK_DECL MPI_Comm Communicator::native() const noexcept { return handle_->comm; }
+MPI_Comm Communicator::native() const noexcept { return handle_->comm; }
 
-TRAINHOOK_DECL detail::RollCall& Communicator::roll_call() const noexcept { return *handle_->roll_call; }
+detail::RollCall& Communicator::roll_call() const noexcept { return *handle_->roll_call; }
 
 }  // namespace trainhook::mpi
 
 namespace trainhook::mpi::detail {
 
-TRAINHOOK_DECL void expect_threads(std::string_view who, bool is_ours) {
+void expect_threads(std::string_view who, bool is_ours) {
   int level = MPI_THREAD_SINGLE;
   expect_success(MPI_Query_thread(&level), "MPI_Query_thread", 0);
   if (level >= MPI_THREAD_FUNNELED) return;

@@ -16,14 +16,13 @@
 namespace trainhook::mpi::detail {
 
 /// The bytes of a gradient, or of a whole bucket if its shape is not known before the graph runs.
-TRAINHOOK_DECL std::size_t bytes_of(Output gradient, std::size_t bucket_bytes) {
+inline std::size_t bytes_of(Output gradient, std::size_t bucket_bytes) {
   if (!gradient.shape().is_fully_known()) return bucket_bytes;
   return static_cast<std::size_t>(gradient.shape().known().num_elements()) * dtype_size(gradient.dtype());
 }
 
-TRAINHOOK_DECL std::vector<GradientAndVariable> reduce_gradients(std::vector<GradientAndVariable> pairs,
-                                                                 const Communicator& comm,
-                                                                 const DistributedOptimizerOptions& options) {
+std::vector<GradientAndVariable> reduce_gradients(std::vector<GradientAndVariable> pairs, const Communicator& comm,
+                                                  const DistributedOptimizerOptions& options) {
   // Nodes run in the order of their creation, so the gradients of the last layer come first.
   std::vector<GradientAndVariable*> open;
   for (GradientAndVariable& pair : pairs) {

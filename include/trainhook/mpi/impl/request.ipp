@@ -19,7 +19,7 @@
 
 namespace trainhook::mpi::detail {
 
-TRAINHOOK_DECL bool Request::is_done() {
+bool Request::is_done() {
   int done = 0;
   expect_success(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), call_, rank_);
   return done != 0;
@@ -64,7 +64,7 @@ class LongWait {
   bool asked_ = false;
 };
 
-TRAINHOOK_DECL void LongWait::look() {
+void LongWait::look() {
   const Duration waited = clock_->monotonic_now() - begin_;
   if (others_ != nullptr && waited >= look_) {
     look_ = waited + kLookPeriod;
@@ -82,8 +82,8 @@ TRAINHOOK_DECL void LongWait::look() {
   plan_question(waited);
 }
 
-TRAINHOOK_DECL void wait_until(FunctionRef<bool()> is_done, const char* what, int rank, Duration max_wait,
-                               RollCall* others, Clock& clock) {
+void wait_until(FunctionRef<bool()> is_done, const char* what, int rank, Duration max_wait, RollCall* others,
+                Clock& clock) {
   constexpr int kTriesAtFirst = 64;  // most are done after a few microseconds
   for (int i = 0; i < kTriesAtFirst; ++i) {
     if (is_done()) return;

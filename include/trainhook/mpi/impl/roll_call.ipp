@@ -18,14 +18,14 @@
 
 namespace trainhook::mpi::detail {
 
-TRAINHOOK_DECL RollCall::RollCall(MPI_Comm comm) : comm_(comm) {
+RollCall::RollCall(MPI_Comm comm) : comm_(comm) {
   int size = 1;
   expect_success(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank", 0);
   expect_success(MPI_Comm_size(comm_, &size), "MPI_Comm_size", rank_);
   answers_.resize(static_cast<std::size_t>(size));
 }
 
-TRAINHOOK_DECL RollCall::~RollCall() {
+RollCall::~RollCall() {
   if (!is_running()) return;
   try {
     forget_sent();
@@ -37,7 +37,7 @@ TRAINHOOK_DECL RollCall::~RollCall() {
   MPI_Comm_free(&comm_);
 }
 
-TRAINHOOK_DECL void RollCall::ask() {
+void RollCall::ask() {
   ++number_;
   for (int other = 0; other < static_cast<int>(answers_.size()); ++other) {
     answers_[static_cast<std::size_t>(other)].clear();
@@ -45,7 +45,7 @@ TRAINHOOK_DECL void RollCall::ask() {
   }
 }
 
-TRAINHOOK_DECL void RollCall::serve(std::string_view call) {
+void RollCall::serve(std::string_view call) {
   forget_sent();
   for (;;) {
     int has_arrived = 0;
@@ -65,11 +65,11 @@ TRAINHOOK_DECL void RollCall::serve(std::string_view call) {
   }
 }
 
-TRAINHOOK_DECL bool RollCall::is_first_to_wait() const {
+bool RollCall::is_first_to_wait() const {
   return std::all_of(answers_.begin(), answers_.begin() + rank_, [](const auto& answer) { return answer.empty(); });
 }
 
-TRAINHOOK_DECL std::string RollCall::text(std::string_view call) const {
+std::string RollCall::text(std::string_view call) const {
   std::map<std::string, std::vector<int>> ranks_in;  // by their answers
   for (std::size_t rank = 0; rank < answers_.size(); ++rank) {
     if (static_cast<int>(rank) != rank_ && answers_[rank] != call)
@@ -86,13 +86,13 @@ TRAINHOOK_DECL std::string RollCall::text(std::string_view call) const {
   return text;
 }
 
-TRAINHOOK_DECL void RollCall::send(int to, Tag tag, const Message& message) {
+void RollCall::send(int to, Tag tag, const Message& message) {
   Sent& sent = sent_.emplace_back(Sent{.message = message});
   expect_success(MPI_Isend(&sent.message, sizeof(Message), MPI_BYTE, to, tag, comm_, &sent.request), "MPI_Isend",
                  rank_);
 }
 
-TRAINHOOK_DECL void RollCall::forget_sent() {
+void RollCall::forget_sent() {
   while (!sent_.empty()) {
     int done = 0;
     expect_success(MPI_Test(&sent_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test", rank_);

@@ -62,7 +62,7 @@ class Watchdog {
 
 namespace trainhook::mpi {
 
-TRAINHOOK_DECL Runtime::Runtime(int& argc, char**& argv, Duration max_wait)
+Runtime::Runtime(int& argc, char**& argv, Duration max_wait)
     : max_wait_(max_wait), exceptions_at_start_(std::uncaught_exceptions()) {
   begin(argc, argv);
   try {
@@ -75,7 +75,7 @@ TRAINHOOK_DECL Runtime::Runtime(int& argc, char**& argv, Duration max_wait)
   }
 }
 
-TRAINHOOK_DECL Runtime::~Runtime() {
+Runtime::~Runtime() {
   if (!is_ours_ || !detail::is_running()) return;
   const bool by_exception = std::uncaught_exceptions() > exceptions_at_start_;
   const Duration max_wait = by_exception ? (std::min)(max_wait_, Duration(std::chrono::seconds(10))) : max_wait_;
@@ -96,7 +96,7 @@ TRAINHOOK_DECL Runtime::~Runtime() {
   end();
 }
 
-TRAINHOOK_DECL void Runtime::begin(int& argc, char**& argv) {
+void Runtime::begin(int& argc, char**& argv) {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0)
@@ -109,7 +109,7 @@ TRAINHOOK_DECL void Runtime::begin(int& argc, char**& argv) {
   is_ours_ = true;
 }
 
-TRAINHOOK_DECL void Runtime::end() noexcept {
+void Runtime::end() noexcept {
   const detail::Watchdog watchdog("MPI_Finalize", max_wait_);
   if (MPI_Finalize() != MPI_SUCCESS) log_error("MPI_Finalize failed");
 }

@@ -22,7 +22,7 @@
 
 namespace trainhook::mpi::detail {
 
-TRAINHOOK_DECL Tensor rows_of(const Tensor& batch, std::int64_t begin, std::int64_t end) {
+inline Tensor rows_of(const Tensor& batch, std::int64_t begin, std::int64_t end) {
   std::vector<std::int64_t> dims(batch.shape().dims().begin(), batch.shape().dims().end());
   const std::size_t rows = static_cast<std::size_t>(dims.front());
   dims.front() = end - begin;
@@ -40,13 +40,13 @@ TRAINHOOK_DECL Tensor rows_of(const Tensor& batch, std::int64_t begin, std::int6
   return part;
 }
 
-TRAINHOOK_DECL InvalidArgumentError no_batch(std::string_view what) {
+inline InvalidArgumentError no_batch(std::string_view what) {
   return InvalidArgumentError(
       "mpi::shard_globally: the dataset gives {}, and each component must be a batch; call batch() before", what);
 }
 
 /// @param has_warned whether it was said that ranks get different numbers of rows
-TRAINHOOK_DECL Element rows_of_rank(Element batch, int rank, int size, std::atomic_flag& has_warned) {
+inline Element rows_of_rank(Element batch, int rank, int size, std::atomic_flag& has_warned) {
   std::int64_t rows = -1;
   for (const Tensor& component : batch) {
     if (component.shape().rank() == 0) throw no_batch("a scalar");
@@ -78,7 +78,7 @@ TRAINHOOK_DECL Element rows_of_rank(Element batch, int rank, int size, std::atom
 
 namespace trainhook::mpi {
 
-TRAINHOOK_DECL Dataset shard_globally(const Dataset& batches, const Communicator& comm) {
+Dataset shard_globally(const Dataset& batches, const Communicator& comm) {
   ElementSpec spec = batches.element_spec();
   for (OutputSpec& component : spec) {
     if (!component.shape.has_rank()) continue;

@@ -11,7 +11,7 @@
 
 namespace trainhook::mpi::detail {
 
-TRAINHOOK_DECL VoteExchange::VoteExchange(Communicator comm) : comm_(std::move(comm)) {
+VoteExchange::VoteExchange(Communicator comm) : comm_(std::move(comm)) {
   const std::int64_t size = comm_.size();
   const std::int64_t rank = comm_.rank();
   for (std::int64_t reach = 1; reach < size; reach *= kFan) {
@@ -25,13 +25,13 @@ TRAINHOOK_DECL VoteExchange::VoteExchange(Communicator comm) : comm_(std::move(c
   }
 }
 
-TRAINHOOK_DECL void VoteExchange::start(const Votes& mine) {
+void VoteExchange::start(const Votes& mine) {
   votes_ = mine;
   round_ = 0;
   if (!rounds_.empty()) begin_round();
 }
 
-TRAINHOOK_DECL bool VoteExchange::is_done() {
+bool VoteExchange::is_done() {
   while (round_ < rounds_.size()) {
     Round& round = rounds_[round_];
     int done = 0;
@@ -47,7 +47,7 @@ TRAINHOOK_DECL bool VoteExchange::is_done() {
 
 // Exchanges are not mixed up: a rank hears from another one in one round only, messages of a pair do not overtake each
 // other, and a round's memory is used again only after all of its messages are done.
-TRAINHOOK_DECL void VoteExchange::begin_round() {
+void VoteExchange::begin_round() {
   static_assert(std::is_trivially_copyable_v<Votes> && sizeof(Votes) % sizeof(std::int64_t) == 0);
   constexpr int kLength = sizeof(Votes) / sizeof(std::int64_t);
   constexpr int kTag = 1;  // other messages of the communicator have 0

@@ -21,7 +21,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL DataLossError wrong_value(const TextProtoField& field, std::string_view what) {
+inline DataLossError wrong_value(const TextProtoField& field, std::string_view what) {
   const std::string_view shown = field.kind == TextProtoField::Kind::Message ? "{...}" : std::string_view(field.text);
   return DataLossError("{} is damaged or of another format: {} is no value for the field {}", what, shown, field.name);
 }
@@ -34,19 +34,19 @@ bool reads_as(const TextProtoField& field, T& value) {
   return field.kind == TextProtoField::Kind::Bare && error == std::errc{} && end == last;
 }
 
-TRAINHOOK_DECL const std::string& text_of_field(const TextProtoField& field, std::string_view what) {
+inline const std::string& text_of_field(const TextProtoField& field, std::string_view what) {
   if (field.kind != TextProtoField::Kind::String) throw wrong_value(field, what);
   return field.text;
 }
 
 /// `1e999` is infinite, `1e-999` nothing.
-TRAINHOOK_DECL double beyond_range(std::string_view text) {
+inline double beyond_range(std::string_view text) {
   const std::size_t exponent = text.find_first_of("eE");
   if (exponent != std::string_view::npos && text.substr(exponent + 1).starts_with('-')) return 0;
   return text.starts_with('-') ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
 }
 
-TRAINHOOK_DECL double number_of_field(const TextProtoField& field, std::string_view what) {
+inline double number_of_field(const TextProtoField& field, std::string_view what) {
   std::string_view text = field.text;
   if (text.starts_with('+')) text.remove_prefix(1);
   if (text.ends_with('f') && !text.ends_with("inf")) text.remove_suffix(1);
@@ -59,7 +59,7 @@ TRAINHOOK_DECL double number_of_field(const TextProtoField& field, std::string_v
   return value;
 }
 
-TRAINHOOK_DECL std::uint64_t integer_of_field(const TextProtoField& field, std::string_view what) {
+inline std::uint64_t integer_of_field(const TextProtoField& field, std::string_view what) {
   std::int64_t value = 0;
   if (reads_as(field, value)) return static_cast<std::uint64_t>(value);
   std::uint64_t large = 0;
@@ -67,7 +67,7 @@ TRAINHOOK_DECL std::uint64_t integer_of_field(const TextProtoField& field, std::
   return large;
 }
 
-TRAINHOOK_DECL bool boolean_of_field(const TextProtoField& field, std::string_view what) {
+inline bool boolean_of_field(const TextProtoField& field, std::string_view what) {
   if (field.kind == TextProtoField::Kind::Bare) {
     if (field.text == "true" || field.text == "True" || field.text == "t" || field.text == "1") return true;
     if (field.text == "false" || field.text == "False" || field.text == "f" || field.text == "0") return false;
@@ -75,19 +75,18 @@ TRAINHOOK_DECL bool boolean_of_field(const TextProtoField& field, std::string_vi
   throw wrong_value(field, what);
 }
 
-TRAINHOOK_DECL std::uint64_t enumerator_of_field(const TextProtoField& field, const ValueNames& names,
-                                                 std::string_view what) {
+inline std::uint64_t enumerator_of_field(const TextProtoField& field, const ValueNames& names, std::string_view what) {
   if (field.kind == TextProtoField::Kind::Bare) {
     if (const std::optional<std::uint64_t> value = names.value_of(field.text)) return *value;
   }
   return integer_of_field(field, what);
 }
 
-TRAINHOOK_DECL void append_text_fields(std::string& bytes, const std::vector<TextProtoField>& fields,
-                                       std::span<const TextField> known, std::string_view what);
+inline void append_text_fields(std::string& bytes, const std::vector<TextProtoField>& fields,
+                               std::span<const TextField> known, std::string_view what);
 
-TRAINHOOK_DECL void append_text_field(std::string& bytes, const TextProtoField& field, const TextField& known,
-                                      std::string_view what) {
+inline void append_text_field(std::string& bytes, const TextProtoField& field, const TextField& known,
+                              std::string_view what) {
   const auto append = [&](const auto& value) { append_element(bytes, known.number, value); };
   if (known.names != nullptr) return append(enumerator_of_field(field, *known.names, what));
   switch (known.kind) {
@@ -107,28 +106,27 @@ TRAINHOOK_DECL void append_text_field(std::string& bytes, const TextProtoField& 
   }
 }
 
-TRAINHOOK_DECL void append_text_fields(std::string& bytes, const std::vector<TextProtoField>& fields,
-                                       std::span<const TextField> known, std::string_view what) {
+void append_text_fields(std::string& bytes, const std::vector<TextProtoField>& fields, std::span<const TextField> known,
+                        std::string_view what) {
   for (const TextProtoField& field : fields) {
     const auto found = std::ranges::find(known, field.name, &TextField::name);
     if (found != known.end()) append_text_field(bytes, field, *found, what);
   }
 }
 
-TRAINHOOK_DECL std::string wire_from_text(std::string_view text, std::string_view what,
-                                          std::span<const TextField> fields) {
+std::string wire_from_text(std::string_view text, std::string_view what, std::span<const TextField> fields) {
   std::string bytes;
   append_text_fields(bytes, parse_text_proto(text, what), fields, what);
   return bytes;
 }
 
-TRAINHOOK_DECL void print_enumerator(TextProtoPrinter& printer, const TextField& field, std::int64_t value) {
+inline void print_enumerator(TextProtoPrinter& printer, const TextField& field, std::int64_t value) {
   const std::string_view symbol = field.names->name_of(static_cast<std::uint64_t>(value));
   if (symbol.empty()) return printer.number(field.name, value);
   printer.enumerator(field.name, symbol);
 }
 
-TRAINHOOK_DECL void print_fields(TextProtoPrinter& printer, WireReader reader, std::span<const TextField> known) {
+inline void print_fields(TextProtoPrinter& printer, WireReader reader, std::span<const TextField> known) {
   while (reader.next()) {
     const auto field = std::ranges::find(known, reader.tag(), &TextField::number);
     if (field == known.end()) throw InternalError("a message has a field {}, which its schema lacks", reader.tag());
@@ -155,18 +153,17 @@ TRAINHOOK_DECL void print_fields(TextProtoPrinter& printer, WireReader reader, s
   }
 }
 
-TRAINHOOK_DECL std::string text_from_wire(std::string_view bytes, std::span<const TextField> fields) {
+std::string text_from_wire(std::string_view bytes, std::span<const TextField> fields) {
   TextProtoPrinter printer;
   print_from_wire(printer, bytes, fields);
   return std::move(printer).text();
 }
 
-TRAINHOOK_DECL void print_from_wire(TextProtoPrinter& printer, std::string_view bytes,
-                                    std::span<const TextField> fields) {
+void print_from_wire(TextProtoPrinter& printer, std::string_view bytes, std::span<const TextField> fields) {
   print_fields(printer, WireReader(bytes, "a message of this library"), fields);
 }
 
-TRAINHOOK_DECL bool has_line_of(std::string_view text, std::span<const TextField> fields) {
+bool has_line_of(std::string_view text, std::span<const TextField> fields) {
   const auto skip_space = [](std::string_view& line) {
     line.remove_prefix((std::min)(line.find_first_not_of(" \t\r"), line.size()));
   };

@@ -11,12 +11,12 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string_view data_type_name(std::uint64_t number) {
+std::string_view data_type_name(std::uint64_t number) {
   const DTypeInfo* const known = number < 256 ? find_dtype(static_cast<DType>(number)) : nullptr;
   return known != nullptr ? known->proto : std::string_view();
 }
 
-TRAINHOOK_DECL std::optional<std::uint64_t> data_type_of_name(std::string_view name) {
+std::optional<std::uint64_t> data_type_of_name(std::string_view name) {
   if (name.ends_with("_REF")) name.remove_suffix(4);
   const auto known = std::ranges::find(kDTypes, name, &DTypeInfo::proto);
   if (known != kDTypes.end()) return static_cast<std::uint64_t>(known->dtype);

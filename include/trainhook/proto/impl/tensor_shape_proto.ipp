@@ -7,13 +7,13 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL TensorShapeMessage shape_message(std::span<const std::int64_t> dims) {
+TensorShapeMessage shape_message(std::span<const std::int64_t> dims) {
   TensorShapeMessage shape;
   for (const std::int64_t size : dims) shape.dim.push_back({size});
   return shape;
 }
 
-TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape) {
+std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape) {
   std::vector<std::int64_t> dims;
   for (const TensorDimMessage& dim : shape.dim) dims.push_back(dim.size);
   return dims;

@@ -14,22 +14,22 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::vector<TextProtoField> TextProtoParser::parse() {
+std::vector<TextProtoField> TextProtoParser::parse() {
   std::vector<TextProtoField> fields;
   skip_space();
   while (at_ < text_.size()) parse_field(fields, 0);
   return fields;
 }
 
-TRAINHOOK_DECL void TextProtoParser::fail(std::string_view problem) const {
+void TextProtoParser::fail(std::string_view problem) const {
   std::size_t line = 1;
   for (const char character : text_.substr(0, at_)) line += character == '\n' ? 1 : 0;
   throw DataLossError("{} does not parse: {} in line {}", what_, problem, line);
 }
 
-TRAINHOOK_DECL char TextProtoParser::peek() const noexcept { return at_ < text_.size() ? text_[at_] : '\0'; }
+char TextProtoParser::peek() const noexcept { return at_ < text_.size() ? text_[at_] : '\0'; }
 
-TRAINHOOK_DECL void TextProtoParser::skip_space() noexcept {
+void TextProtoParser::skip_space() noexcept {
   while (at_ < text_.size()) {
     if (text_[at_] == '#') {
       while (at_ < text_.size() && text_[at_] != '\n') ++at_;
@@ -41,23 +41,23 @@ TRAINHOOK_DECL void TextProtoParser::skip_space() noexcept {
   }
 }
 
-TRAINHOOK_DECL bool TextProtoParser::take(char wanted) {
+bool TextProtoParser::take(char wanted) {
   if (peek() != wanted || at_ >= text_.size()) return false;
   ++at_;
   skip_space();
   return true;
 }
 
-TRAINHOOK_DECL void TextProtoParser::expect(char wanted) {
+void TextProtoParser::expect(char wanted) {
   if (!take(wanted)) fail(fmt::format("expected '{}'", wanted));
 }
 
-TRAINHOOK_DECL bool TextProtoParser::is_word(char character) noexcept {
+bool TextProtoParser::is_word(char character) noexcept {
   return std::isalnum(static_cast<unsigned char>(character)) != 0 ||
          std::string_view("_.+-").find(character) != std::string_view::npos;
 }
 
-TRAINHOOK_DECL std::string TextProtoParser::take_word() {
+std::string TextProtoParser::take_word() {
   const std::size_t start = at_;
   while (at_ < text_.size() && is_word(text_[at_])) ++at_;
   if (at_ == start) fail("expected a name or a value");
@@ -66,7 +66,7 @@ TRAINHOOK_DECL std::string TextProtoParser::take_word() {
   return word;
 }
 
-TRAINHOOK_DECL std::string TextProtoParser::take_name() {
+std::string TextProtoParser::take_name() {
   if (peek() != '[') return take_word();
   const std::size_t end = text_.find(']', at_);
   if (end == std::string_view::npos) fail("expected ']'");
@@ -76,7 +76,7 @@ TRAINHOOK_DECL std::string TextProtoParser::take_name() {
   return name;
 }
 
-TRAINHOOK_DECL void TextProtoParser::parse_field(std::vector<TextProtoField>& fields, int depth) {
+void TextProtoParser::parse_field(std::vector<TextProtoField>& fields, int depth) {
   const std::string name = take_name();
   const bool colon = take(':');
   if (peek() == '[') {
@@ -94,8 +94,7 @@ TRAINHOOK_DECL void TextProtoParser::parse_field(std::vector<TextProtoField>& fi
   if (!take(',')) static_cast<void>(take(';'));
 }
 
-TRAINHOOK_DECL void TextProtoParser::parse_value(const std::string& name, std::vector<TextProtoField>& fields,
-                                                 int depth) {
+void TextProtoParser::parse_value(const std::string& name, std::vector<TextProtoField>& fields, int depth) {
   TextProtoField field{.name = name};
   if (peek() == '{' || peek() == '<') {
     if (depth >= kMaxDepth) fail("messages are nested too deeply");
@@ -116,7 +115,7 @@ TRAINHOOK_DECL void TextProtoParser::parse_value(const std::string& name, std::v
   fields.push_back(std::move(field));
 }
 
-TRAINHOOK_DECL void TextProtoParser::take_literal(std::string& into) {
+void TextProtoParser::take_literal(std::string& into) {
   const char quote = text_[at_++];
   while (peek() != quote || at_ >= text_.size()) {
     if (at_ >= text_.size() || text_[at_] == '\n') fail("expected the end of a string");
@@ -131,7 +130,7 @@ TRAINHOOK_DECL void TextProtoParser::take_literal(std::string& into) {
   skip_space();
 }
 
-TRAINHOOK_DECL void TextProtoParser::take_escape(std::string& into) {
+void TextProtoParser::take_escape(std::string& into) {
   if (at_ >= text_.size()) fail("expected the end of a string");
   const char character = text_[at_++];
   switch (character) {
@@ -154,14 +153,14 @@ TRAINHOOK_DECL void TextProtoParser::take_escape(std::string& into) {
   }
 }
 
-TRAINHOOK_DECL unsigned TextProtoParser::digit_value(char character) noexcept {
+unsigned TextProtoParser::digit_value(char character) noexcept {
   if (character >= '0' && character <= '9') return static_cast<unsigned>(character - '0');
   if (character >= 'a' && character <= 'f') return static_cast<unsigned>(character - 'a' + 10);
   if (character >= 'A' && character <= 'F') return static_cast<unsigned>(character - 'A' + 10);
   return 99;
 }
 
-TRAINHOOK_DECL char TextProtoParser::take_digits(unsigned base, int most, unsigned value) {
+char TextProtoParser::take_digits(unsigned base, int most, unsigned value) {
   const bool need_one = base == 16;
   int taken = 0;
   for (; taken < most && digit_value(peek()) < base; ++taken) value = value * base + digit_value(text_[at_++]);
@@ -169,7 +168,7 @@ TRAINHOOK_DECL char TextProtoParser::take_digits(unsigned base, int most, unsign
   return static_cast<char>(value);
 }
 
-TRAINHOOK_DECL std::vector<TextProtoField> parse_text_proto(std::string_view text, std::string_view what) {
+std::vector<TextProtoField> parse_text_proto(std::string_view text, std::string_view what) {
   return TextProtoParser(text, what).parse();
 }
 

@@ -10,7 +10,7 @@ namespace trainhook::detail {
 inline constexpr std::size_t kTextPiece = std::size_t{64} << 10;
 
 /// The number of characters that stand for one.
-TRAINHOOK_DECL std::size_t escaped_size(char character) noexcept {
+inline std::size_t escaped_size(char character) noexcept {
   constexpr std::string_view kWithLetter = "\n\r\t\"'\\";
   const auto byte = static_cast<unsigned char>(character);
   if (kWithLetter.find(character) != std::string_view::npos) return 2;
@@ -18,14 +18,14 @@ TRAINHOOK_DECL std::size_t escaped_size(char character) noexcept {
 }
 
 /// Makes room for a long value at once: a string that grows several times holds up to three times as much meanwhile.
-TRAINHOOK_DECL void reserve_for_escaped(std::string& text, std::string_view value) {
+inline void reserve_for_escaped(std::string& text, std::string_view value) {
   if (value.size() < kTextPiece) return;
   std::size_t size = text.size();
   for (const char character : value) size += escaped_size(character);
   text.reserve(size + size / 8);  // for what comes after it, too
 }
 
-TRAINHOOK_DECL void append_text_proto_escaped(std::string& escaped, std::string_view text) {
+void append_text_proto_escaped(std::string& escaped, std::string_view text) {
   for (const char character : text) {
     const auto byte = static_cast<unsigned char>(character);
     switch (character) {
@@ -46,7 +46,7 @@ TRAINHOOK_DECL void append_text_proto_escaped(std::string& escaped, std::string_
   }
 }
 
-TRAINHOOK_DECL void TextProtoPrinter::string(std::string_view name, std::string_view value) {
+void TextProtoPrinter::string(std::string_view name, std::string_view value) {
   constexpr std::size_t kPart = 4096;
   indent();
   text_.append(name).append(": \"");
@@ -59,33 +59,31 @@ TRAINHOOK_DECL void TextProtoPrinter::string(std::string_view name, std::string_
   give_piece();
 }
 
-TRAINHOOK_DECL void TextProtoPrinter::boolean(std::string_view name, bool value) {
-  line(name, value ? "true" : "false");
-}
+void TextProtoPrinter::boolean(std::string_view name, bool value) { line(name, value ? "true" : "false"); }
 
-TRAINHOOK_DECL void TextProtoPrinter::begin_message(std::string_view name) {
+void TextProtoPrinter::begin_message(std::string_view name) {
   indent();
   text_.append(name).append(" {\n");
   ++depth_;
 }
 
-TRAINHOOK_DECL void TextProtoPrinter::end_message() {
+void TextProtoPrinter::end_message() {
   --depth_;
   indent();
   text_ += "}\n";
 }
 
-TRAINHOOK_DECL void TextProtoPrinter::line(std::string_view name, std::string_view value) {
+void TextProtoPrinter::line(std::string_view name, std::string_view value) {
   indent();
   text_.append(name).append(": ").append(value) += '\n';
   give_piece();
 }
 
-TRAINHOOK_DECL void TextProtoPrinter::give_piece() {
+void TextProtoPrinter::give_piece() {
   if (take_ && text_.size() >= kTextPiece) finish();
 }
 
-TRAINHOOK_DECL void TextProtoPrinter::finish() {
+void TextProtoPrinter::finish() {
   if (!take_ || text_.empty()) return;
   take_(text_);
   text_.clear();

@@ -9,37 +9,36 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL WireReader::WireReader(std::string_view bytes, std::string_view what)
-    : WireReader(bytes, what, bytes.data(), 0) {}
+WireReader::WireReader(std::string_view bytes, std::string_view what) : WireReader(bytes, what, bytes.data(), 0) {}
 
-TRAINHOOK_DECL bool WireReader::next() {
+bool WireReader::next() {
   return guarded([&] { return reader_.next(); });
 }
 
-TRAINHOOK_DECL void WireReader::skip() {
+void WireReader::skip() {
   guarded([&] { return reader_.skip(), true; });
 }
 
-TRAINHOOK_DECL std::uint64_t WireReader::get_uint64() {
+std::uint64_t WireReader::get_uint64() {
   expect(protozero::pbf_wire_type::varint);
   return guarded([&] { return reader_.get_uint64(); });
 }
 
-TRAINHOOK_DECL std::uint32_t WireReader::get_fixed32() {
+std::uint32_t WireReader::get_fixed32() {
   expect(protozero::pbf_wire_type::fixed32);
   return guarded([&] { return reader_.get_fixed32(); });
 }
 
-TRAINHOOK_DECL std::uint64_t WireReader::get_fixed64() {
+std::uint64_t WireReader::get_fixed64() {
   expect(protozero::pbf_wire_type::fixed64);
   return guarded([&] { return reader_.get_fixed64(); });
 }
 
-TRAINHOOK_DECL float WireReader::get_float() { return std::bit_cast<float>(get_fixed32()); }
+float WireReader::get_float() { return std::bit_cast<float>(get_fixed32()); }
 
-TRAINHOOK_DECL double WireReader::get_double() { return std::bit_cast<double>(get_fixed64()); }
+double WireReader::get_double() { return std::bit_cast<double>(get_fixed64()); }
 
-TRAINHOOK_DECL std::string_view WireReader::get_bytes() {
+std::string_view WireReader::get_bytes() {
   expect(protozero::pbf_wire_type::length_delimited);
   return guarded([&] {
     const protozero::data_view view = reader_.get_view();
@@ -47,20 +46,20 @@ TRAINHOOK_DECL std::string_view WireReader::get_bytes() {
   });
 }
 
-TRAINHOOK_DECL WireReader WireReader::message_in(std::string_view bytes) const {
+WireReader WireReader::message_in(std::string_view bytes) const {
   if (depth_ >= kMaxDepth) throw DataLossError("{} holds messages nested deeper than {} levels", what_, kMaxDepth);
   return WireReader(bytes, what_, begin_, depth_ + 1);
 }
 
-TRAINHOOK_DECL WireReader::WireReader(std::string_view bytes, std::string_view what, const char* begin, int depth)
+WireReader::WireReader(std::string_view bytes, std::string_view what, const char* begin, int depth)
     : reader_(protozero::data_view(bytes.data(), bytes.size())), what_(what), begin_(begin), depth_(depth) {}
 
-TRAINHOOK_DECL DataLossError WireReader::malformed(std::string_view problem) const {
+DataLossError WireReader::malformed(std::string_view problem) const {
   return DataLossError("{} is damaged or of another format: {} near byte {} of the message", what_, problem,
                        reader_.data().data() - begin_);
 }
 
-TRAINHOOK_DECL void WireReader::expect(protozero::pbf_wire_type wanted) const {
+void WireReader::expect(protozero::pbf_wire_type wanted) const {
   if (reader_.wire_type() == wanted) return;
   throw malformed(fmt::format("field {} has wire type {}, not {}", reader_.tag(),
                               static_cast<std::uint32_t>(reader_.wire_type()), static_cast<std::uint32_t>(wanted)));

@@ -9,11 +9,9 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL bool is_end_of_input(const std::exception_ptr& error) noexcept {
-  return is_any_of<OutOfRangeError>(error);
-}
+bool is_end_of_input(const std::exception_ptr& error) noexcept { return is_any_of<OutOfRangeError>(error); }
 
-TRAINHOOK_DECL void detail::check_grace_period(std::string_view owner, Duration period) {
+void detail::check_grace_period(std::string_view owner, Duration period) {
   if (period < Duration::zero()) {
     throw InvalidArgumentError(
         "{}: stop_grace_period_secs is {} ms; it must not be negative, and 0 waits for no thread", owner,

@@ -9,7 +9,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::string ranks_text(std::span<const int> ranks) {
+std::string ranks_text(std::span<const int> ranks) {
   constexpr std::size_t kMostParts = 16;
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin < ranks.size();) {
@@ -34,6 +34,6 @@ TRAINHOOK_DECL std::string ranks_text(std::span<const int> ranks) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL Collective::~Collective() = default;
+Collective::~Collective() = default;
 
 }  // namespace trainhook

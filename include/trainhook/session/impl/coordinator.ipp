@@ -51,7 +51,7 @@ struct Coordinator::Threads {
   std::vector<Thread> all;
 };
 
-TRAINHOOK_DECL bool detail::wait_for_stop(const std::stop_token& stop, Clock& clock, Duration deadline) {
+bool detail::wait_for_stop(const std::stop_token& stop, Clock& clock, Duration deadline) {
   std::mutex mutex;
   std::condition_variable stopped;
   const std::stop_callback wake(stop, [&] {
@@ -62,24 +62,20 @@ TRAINHOOK_DECL bool detail::wait_for_stop(const std::stop_token& stop, Clock& cl
   return clock.wait_until(lock, stopped, deadline, [&] { return stop.stop_requested(); });
 }
 
-TRAINHOOK_DECL Coordinator::Coordinator(Clock& clock, IsCleanStop is_clean_stop)
+Coordinator::Coordinator(Clock& clock, IsCleanStop is_clean_stop)
     : clock_(&clock), state_(detail::make_shared_object<State>(is_clean_stop)), threads_(std::make_unique<Threads>()) {}
 
-TRAINHOOK_DECL Coordinator::~Coordinator() {
+Coordinator::~Coordinator() {
   if (!state_->process.is_here()) return;
   request_stop();
   abandon_threads();
 }
 
-TRAINHOOK_DECL bool Coordinator::should_stop() const noexcept {
-  return state_->stop_requested || !state_->process.is_here();
-}
+bool Coordinator::should_stop() const noexcept { return state_->stop_requested || !state_->process.is_here(); }
 
-TRAINHOOK_DECL bool Coordinator::stop_requested_without_error() const noexcept {
-  return state_->requested_without_error;
-}
+bool Coordinator::stop_requested_without_error() const noexcept { return state_->requested_without_error; }
 
-TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
+void Coordinator::request_stop(const std::exception_ptr& error) {
   if (!state_->process.is_here()) return;
   const bool counts = error != nullptr && !state_->is_clean_stop(error);
   std::stop_source source(std::nostopstate);
@@ -99,23 +95,23 @@ TRAINHOOK_DECL void Coordinator::request_stop(const std::exception_ptr& error) {
   state_->changed.notify_all();
 }
 
-TRAINHOOK_DECL std::exception_ptr Coordinator::error() const noexcept {
+std::exception_ptr Coordinator::error() const noexcept {
   if (!state_->process.is_here()) return nullptr;
   const std::scoped_lock lock(state_->mutex);
   return state_->errors.empty() ? nullptr : state_->errors.front();
 }
 
-TRAINHOOK_DECL std::vector<std::exception_ptr> Coordinator::errors() const {
+std::vector<std::exception_ptr> Coordinator::errors() const {
   if (!state_->process.is_here()) return {};
   const std::scoped_lock lock(state_->mutex);
   return state_->errors;
 }
 
-TRAINHOOK_DECL void Coordinator::raise_requested_exception() const {
+void Coordinator::raise_requested_exception() const {
   if (const std::exception_ptr first = error()) std::rethrow_exception(first);
 }
 
-TRAINHOOK_DECL bool Coordinator::wait_for_stop(std::optional<Duration> timeout) {
+bool Coordinator::wait_for_stop(std::optional<Duration> timeout) {
   if (!state_->process.is_here()) return true;
   std::unique_lock lock(state_->mutex);
   const auto stopped = [this] { return should_stop(); };
@@ -124,13 +120,13 @@ TRAINHOOK_DECL bool Coordinator::wait_for_stop(std::optional<Duration> timeout) 
   return true;
 }
 
-TRAINHOOK_DECL void Coordinator::stop_on_exception(FunctionRef<void()> body) {
+void Coordinator::stop_on_exception(FunctionRef<void()> body) {
   try {
     body();
   } catch (...) { request_stop(std::current_exception()); }
 }
 
-TRAINHOOK_DECL void Coordinator::start_thread(std::function<void(std::stop_token)> body) {
+void Coordinator::start_thread(std::function<void(std::stop_token)> body) {
   state_->process.expect_here("this Coordinator");
   auto done = detail::make_shared_object<bool>(false);
   const std::scoped_lock lock(state_->mutex);
@@ -153,7 +149,7 @@ TRAINHOOK_DECL void Coordinator::start_thread(std::function<void(std::stop_token
        done});
 }
 
-TRAINHOOK_DECL void Coordinator::join(Duration grace_period, bool ignore_live_threads) {
+void Coordinator::join(Duration grace_period, bool ignore_live_threads) {
   detail::check_grace_period("Coordinator::join", grace_period);
   if (!state_->process.is_here()) return;
   std::size_t alive = 0;
@@ -176,7 +172,7 @@ TRAINHOOK_DECL void Coordinator::join(Duration grace_period, bool ignore_live_th
   log_warning("{}", report);
 }
 
-TRAINHOOK_DECL void Coordinator::clear_stop() {
+void Coordinator::clear_stop() {
   state_->process.expect_here("this Coordinator");
   const std::scoped_lock lock(state_->mutex);
   state_->stop_requested = false;
@@ -186,7 +182,7 @@ TRAINHOOK_DECL void Coordinator::clear_stop() {
   threads_->stop_source = std::stop_source();
 }
 
-TRAINHOOK_DECL void Coordinator::record_failure(State& state, const std::exception_ptr& failure) noexcept {
+void Coordinator::record_failure(State& state, const std::exception_ptr& failure) noexcept {
   const std::scoped_lock lock(state.mutex);
   if (!state.is_clean_stop(failure)) {
     log_error("a thread failed: {}", describe(failure));
@@ -196,7 +192,7 @@ TRAINHOOK_DECL void Coordinator::record_failure(State& state, const std::excepti
   state.changed.notify_all();
 }
 
-TRAINHOOK_DECL void Coordinator::abandon_threads() noexcept {
+void Coordinator::abandon_threads() noexcept {
   std::vector<Threads::Thread> threads;
   {
     const std::scoped_lock lock(state_->mutex);

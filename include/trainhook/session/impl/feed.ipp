@@ -14,11 +14,11 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool has_names(std::span<const Feed> feeds) noexcept {
+bool has_names(std::span<const Feed> feeds) noexcept {
   return std::ranges::any_of(feeds, [](const Feed& feed) { return !feed.name.empty(); });
 }
 
-TRAINHOOK_DECL FeedDict without_names(std::span<const Feed> feeds, const Graph& graph, std::string_view role) {
+FeedDict without_names(std::span<const Feed> feeds, const Graph& graph, std::string_view role) {
   FeedDict known;
   for (const Feed& feed : feeds) {
     try {
@@ -28,8 +28,7 @@ TRAINHOOK_DECL FeedDict without_names(std::span<const Feed> feeds, const Graph& 
   return known;
 }
 
-TRAINHOOK_DECL void check_feeds(std::span<const Feed> feeds, const Graph& graph, std::string_view role,
-                                std::string_view of) {
+void check_feeds(std::span<const Feed> feeds, const Graph& graph, std::string_view role, std::string_view of) {
   for (const Feed& feed : without_names(feeds, graph, fmt::format("{} {}", role, of)))
     graph.check_belongs(feed.key, role, of);
 }

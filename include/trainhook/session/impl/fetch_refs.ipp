@@ -13,7 +13,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Fetch resolve_name(const Graph& graph, const std::string& name, std::string_view who) {
+inline Fetch resolve_name(const Graph& graph, const std::string& name, std::string_view who) {
   try {
     if (name.find(':') == std::string::npos) {
       const Operation operation = graph.operation(name);
@@ -27,19 +27,19 @@ TRAINHOOK_DECL Fetch resolve_name(const Graph& graph, const std::string& name, s
 
 namespace trainhook {
 
-TRAINHOOK_DECL FetchRefs::Item::Item(Output output) : what_(output) {}
-TRAINHOOK_DECL FetchRefs::Item::Item(const Variable& variable) : what_(variable.read) {}
-TRAINHOOK_DECL FetchRefs::Item::Item(Operation operation) : what_(operation) {}
-TRAINHOOK_DECL FetchRefs::Item::Item(std::string name) : what_(std::move(name)) {}
-TRAINHOOK_DECL FetchRefs::Item::Item(std::string_view name) : what_(std::string(name)) {}
-TRAINHOOK_DECL FetchRefs::Item::Item(const char* name) : what_(std::string(name)) {}
-TRAINHOOK_DECL FetchRefs::Item::Item(const Item& other) = default;
-TRAINHOOK_DECL FetchRefs::Item::Item(Item&& other) noexcept = default;
-TRAINHOOK_DECL FetchRefs::Item& FetchRefs::Item::operator=(const Item& other) = default;
-TRAINHOOK_DECL FetchRefs::Item& FetchRefs::Item::operator=(Item&& other) noexcept = default;
-TRAINHOOK_DECL FetchRefs::Item::~Item() = default;
+FetchRefs::Item::Item(Output output) : what_(output) {}
+FetchRefs::Item::Item(const Variable& variable) : what_(variable.read) {}
+FetchRefs::Item::Item(Operation operation) : what_(operation) {}
+FetchRefs::Item::Item(std::string name) : what_(std::move(name)) {}
+FetchRefs::Item::Item(std::string_view name) : what_(std::string(name)) {}
+FetchRefs::Item::Item(const char* name) : what_(std::string(name)) {}
+FetchRefs::Item::Item(const Item& other) = default;
+FetchRefs::Item::Item(Item&& other) noexcept = default;
+FetchRefs::Item& FetchRefs::Item::operator=(const Item& other) = default;
+FetchRefs::Item& FetchRefs::Item::operator=(Item&& other) noexcept = default;
+FetchRefs::Item::~Item() = default;
 
-TRAINHOOK_DECL std::string FetchRefs::Item::name() const {
+std::string FetchRefs::Item::name() const {
   if (const std::string* text = std::get_if<std::string>(&what_)) return *text;
   if (const Output* output = std::get_if<Output>(&what_))
     return output->has_value() ? output->name() : "an empty Output";
@@ -47,7 +47,7 @@ TRAINHOOK_DECL std::string FetchRefs::Item::name() const {
   return operation.has_value() ? operation.name() : "an empty Operation";
 }
 
-TRAINHOOK_DECL Fetch FetchRefs::Item::resolve(const Graph& graph, std::string_view who) const {
+Fetch FetchRefs::Item::resolve(const Graph& graph, std::string_view who) const {
   if (const Output* output = std::get_if<Output>(&what_)) {
     graph.check_belongs(*output, "what is given to", who);
     return Fetch(*output);
@@ -62,33 +62,32 @@ TRAINHOOK_DECL Fetch FetchRefs::Item::resolve(const Graph& graph, std::string_vi
   return detail::resolve_name(graph, std::get<std::string>(what_), who);
 }
 
-TRAINHOOK_DECL Output FetchRefs::Item::resolve_output(const Graph& graph, std::string_view who) const {
+Output FetchRefs::Item::resolve_output(const Graph& graph, std::string_view who) const {
   const Fetch fetch = resolve(graph, who);
   if (fetch.is_operation())
     throw InvalidArgumentError("{}: '{}' is an operation without outputs; give a tensor", who, name());
   return Output(&fetch.node(), static_cast<std::size_t>(fetch.index()));
 }
 
-TRAINHOOK_DECL FetchRefs::FetchRefs(std::initializer_list<Item> items) : FetchRefs(std::vector<Item>(items)) {}
+FetchRefs::FetchRefs(std::initializer_list<Item> items) : FetchRefs(std::vector<Item>(items)) {}
 
-TRAINHOOK_DECL FetchRefs::FetchRefs(std::initializer_list<TaggedItem> tagged)
-    : FetchRefs(std::map<std::string, Item>(tagged)) {}
+FetchRefs::FetchRefs(std::initializer_list<TaggedItem> tagged) : FetchRefs(std::map<std::string, Item>(tagged)) {}
 
-TRAINHOOK_DECL FetchRefs::FetchRefs(const std::vector<Item>& items) {
+FetchRefs::FetchRefs(const std::vector<Item>& items) {
   for (const Item& item : items) entries_.push_back({item.name(), item});
 }
 
-TRAINHOOK_DECL FetchRefs::FetchRefs(const std::map<std::string, Item>& tagged) {
+FetchRefs::FetchRefs(const std::map<std::string, Item>& tagged) {
   for (const auto& [tag, item] : tagged) entries_.push_back({tag, item});
 }
 
-TRAINHOOK_DECL FetchList FetchRefs::resolve(const Graph& graph, std::string_view who) const {
+FetchList FetchRefs::resolve(const Graph& graph, std::string_view who) const {
   FetchList fetches;
   for (const Entry& entry : entries()) fetches.push_back(entry.item.resolve(graph, who));
   return fetches;
 }
 
-TRAINHOOK_DECL FetchList FetchRefs::resolve_outputs(const Graph& graph, std::string_view who) const {
+FetchList FetchRefs::resolve_outputs(const Graph& graph, std::string_view who) const {
   FetchList fetches;
   for (const Entry& entry : entries()) fetches.push_back(Fetch(entry.item.resolve_output(graph, who)));
   return fetches;

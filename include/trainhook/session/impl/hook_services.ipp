@@ -9,23 +9,22 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept
+HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept
     : file_system_(&file_system), clock_(&clock), writers_(&writers) {}
 
-TRAINHOOK_DECL void HookServices::prepare_step_function(SessionRef session) const {
+void HookServices::prepare_step_function(SessionRef session) const {
   for (const auto& action : put_off_) action(session);
 }
 
-TRAINHOOK_DECL void HookServices::wait_for_background_saves() const {
+void HookServices::wait_for_background_saves() const {
   for (const auto& wait : background_saves_) wait();
 }
 
-TRAINHOOK_DECL void HookServices::begin_end() const noexcept {
+void HookServices::begin_end() const noexcept {
   for (const auto& action : before_end_) action();
 }
 
-TRAINHOOK_DECL void HookServices::claim_metrics(const SessionRunHook& hook, std::string_view type,
-                                                std::string_view name) {
+void HookServices::claim_metrics(const SessionRunHook& hook, std::string_view type, std::string_view name) {
   for (const Publisher& other : publishers_) {
     if (other.name != name || other.hook == &hook) continue;
     throw InvalidArgumentError(
@@ -36,14 +35,14 @@ TRAINHOOK_DECL void HookServices::claim_metrics(const SessionRunHook& hook, std:
   publishers_.push_back({&hook, std::string(type), std::string(name)});
 }
 
-TRAINHOOK_DECL const PublishedMetric* HookServices::metric(std::string_view name) const noexcept {
+const PublishedMetric* HookServices::metric(std::string_view name) const noexcept {
   for (const auto& [known, metric] : metrics_) {
     if (known == name) return &metric;
   }
   return nullptr;
 }
 
-TRAINHOOK_DECL PublishedMetric& HookServices::entry(PublishedMetrics& metrics, std::string_view name) {
+PublishedMetric& HookServices::entry(PublishedMetrics& metrics, std::string_view name) {
   for (auto& [known, metric] : metrics) {
     if (known == name) return metric;
   }

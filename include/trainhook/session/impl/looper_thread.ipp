@@ -14,7 +14,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL LooperThread::LooperThread(Coordinator& coordinator, LooperThreadOptions options)
+LooperThread::LooperThread(Coordinator& coordinator, LooperThreadOptions options)
     : coordinator_(&coordinator), options_(std::move(options)) {
   if (options_.timer_interval_secs && *options_.timer_interval_secs < Duration::zero()) {
     throw InvalidArgumentError(
@@ -24,7 +24,7 @@ TRAINHOOK_DECL LooperThread::LooperThread(Coordinator& coordinator, LooperThread
   if (!options_.target) throw InvalidArgumentError("LooperThread: target is empty; give the function to be called");
 }
 
-TRAINHOOK_DECL void LooperThread::start() const {
+void LooperThread::start() const {
   coordinator_->start_thread([options = options_, &clock = coordinator_->clock()](const std::stop_token& stop) {
     if (options.start_loop) options.start_loop();
     Duration next = clock.monotonic_now();
@@ -38,8 +38,8 @@ TRAINHOOK_DECL void LooperThread::start() const {
   });
 }
 
-TRAINHOOK_DECL LooperThread LooperThread::loop(Coordinator& coordinator, std::optional<Duration> timer_interval_secs,
-                                               std::function<void()> target) {
+LooperThread LooperThread::loop(Coordinator& coordinator, std::optional<Duration> timer_interval_secs,
+                                std::function<void()> target) {
   LooperThread looper(coordinator, {.timer_interval_secs = timer_interval_secs, .target = std::move(target)});
   looper.start();
   return looper;

@@ -22,7 +22,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL QueueRunner runner_of(const QueueRunnerDef& def) {
+inline QueueRunner runner_of(const QueueRunnerDef& def) {
   return QueueRunner({.enqueue_ops = def.enqueue_ops, .close_op = def.close_op, .cancel_op = def.cancel_op},
                      def.fillers);
 }
@@ -31,7 +31,7 @@ TRAINHOOK_DECL QueueRunner runner_of(const QueueRunnerDef& def) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL QueueRunner::QueueRunner(QueueRunnerOptions options, std::shared_ptr<detail::QueueFillers> fillers)
+QueueRunner::QueueRunner(QueueRunnerOptions options, std::shared_ptr<detail::QueueFillers> fillers)
     : options_(std::move(options)), fillers_(std::move(fillers)) {
   if (options_.enqueue_ops.empty())
     throw InvalidArgumentError("QueueRunner: enqueue_ops is empty; give at least one operation");
@@ -41,8 +41,8 @@ TRAINHOOK_DECL QueueRunner::QueueRunner(QueueRunnerOptions options, std::shared_
   }
 }
 
-TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator& coordinator,
-                                                const std::shared_ptr<void>& keep_alive) const {
+void QueueRunner::create_threads(SessionRef session, Coordinator& coordinator,
+                                 const std::shared_ptr<void>& keep_alive) const {
   for (const detail::QueueRunnerDef& def :
        session.graph().collection<detail::QueueRunnerDef>(graph_keys::kQueueRunners)) {
     const auto fills = [&](const Operation& op) {
@@ -77,27 +77,26 @@ TRAINHOOK_DECL void QueueRunner::create_threads(SessionRef session, Coordinator&
   }
 }
 
-TRAINHOOK_DECL void QueueRunner::run_if_given(SessionRef session, const Operation& op) {
+void QueueRunner::run_if_given(SessionRef session, const Operation& op) {
   if (op.has_value()) session.run(op);
 }
 
-TRAINHOOK_DECL void add_queue_runner(Graph& graph, QueueRunnerOptions options) {
+void add_queue_runner(Graph& graph, QueueRunnerOptions options) {
   graph.add_to_collection(graph_keys::kQueueRunners, std::make_shared<QueueRunner>(std::move(options)));
 }
 
-TRAINHOOK_DECL void detail::add_queue_runner_def(Graph& graph, QueueRunnerDef runner) {
+void detail::add_queue_runner_def(Graph& graph, QueueRunnerDef runner) {
   static_cast<void>(runner_of(runner));
   graph.add_to_collection(graph_keys::kQueueRunners, std::move(runner));
 }
 
-TRAINHOOK_DECL void detail::expect_queue_runners(const Graph& graph) {
+void detail::expect_queue_runners(const Graph& graph) {
   for (const detail::QueueRunnerDef& def : graph.collection<detail::QueueRunnerDef>(graph_keys::kQueueRunners)) {
     if (!def.enqueue_ops.empty()) *def.started = true;
   }
 }
 
-TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordinator,
-                                        const std::shared_ptr<void>& keep_alive) {
+void start_queue_runners(SessionRef session, Coordinator& coordinator, const std::shared_ptr<void>& keep_alive) {
   for (const auto& runner : session.graph().collection<std::shared_ptr<QueueRunner>>(graph_keys::kQueueRunners))
     runner->create_threads(session, coordinator, keep_alive);
   for (const detail::QueueRunnerDef& def :

@@ -9,7 +9,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL void RunOptions::merge(const RunOptions& other) {
+void RunOptions::merge(const RunOptions& other) {
   trace_level = (std::max)(trace_level, other.trace_level);
   timeout = (std::max)(timeout, other.timeout);
   inter_op_thread_pool = (std::max)(inter_op_thread_pool, other.inter_op_thread_pool);
@@ -20,7 +20,7 @@ TRAINHOOK_DECL void RunOptions::merge(const RunOptions& other) {
                                  other.debug_tensor_watch_opts.end());
 }
 
-TRAINHOOK_DECL const Tensor& RunResults::operator[](std::string_view tag) const {
+const Tensor& RunResults::operator[](std::string_view tag) const {
   const std::span<const FetchRefs::Entry> entries =
       named_ == nullptr ? std::span<const FetchRefs::Entry>() : named_->entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {

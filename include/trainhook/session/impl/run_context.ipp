@@ -10,7 +10,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::int64_t SessionRunContext::read_global_step() const {
+std::int64_t SessionRunContext::read_global_step() const {
   if (global_step_variable_ == nullptr) {
     throw FailedPreconditionError(
         "Global step should be created to use a hook that asks for it: get_or_create_global_step(graph)");
@@ -18,9 +18,9 @@ TRAINHOOK_DECL std::int64_t SessionRunContext::read_global_step() const {
   return trainhook::read_global_step(session_, *global_step_variable_);
 }
 
-TRAINHOOK_DECL Duration SessionRunContext::read_clock() const { return clock_->monotonic_now(); }
+Duration SessionRunContext::read_clock() const { return clock_->monotonic_now(); }
 
-TRAINHOOK_DECL std::int64_t read_global_step(SessionRef session, const Variable& global_step) {
+std::int64_t read_global_step(SessionRef session, const Variable& global_step) {
   const Fetch fetch(global_step);
   Tensor value;
   session.execute({.fetches = {&fetch, 1}}, {&value, 1});

@@ -7,13 +7,11 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL SessionRunHook::~SessionRunHook() = default;
+SessionRunHook::~SessionRunHook() = default;
 
-TRAINHOOK_DECL detail::TimerMark& SessionRunHook::add_timer() {
-  return *timers_.emplace_back(std::make_unique<detail::TimerMark>());
-}
+detail::TimerMark& SessionRunHook::add_timer() { return *timers_.emplace_back(std::make_unique<detail::TimerMark>()); }
 
-TRAINHOOK_DECL HookServices& SessionRunHook::services() const {
+HookServices& SessionRunHook::services() const {
   if (services_ == nullptr) throw FailedPreconditionError("this hook is not attached to a session yet");
   return *services_;
 }

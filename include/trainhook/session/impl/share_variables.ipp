@@ -23,7 +23,7 @@
 namespace trainhook::detail {
 
 // The number of dimensions, the dimensions and the elements.
-TRAINHOOK_DECL std::string value_bytes(const Tensor& value) {
+inline std::string value_bytes(const Tensor& value) {
   std::string bytes;
   const auto add = [&bytes](std::span<const std::byte> part) {
     bytes.append(reinterpret_cast<const char*>(part.data()), part.size());
@@ -36,7 +36,7 @@ TRAINHOOK_DECL std::string value_bytes(const Tensor& value) {
 }
 
 // @throws InvalidArgumentError for bytes that are not a value of that variable.
-TRAINHOOK_DECL Tensor value_in(std::string_view bytes, const StateSpec& variable) {
+inline Tensor value_in(std::string_view bytes, const StateSpec& variable) {
   const std::string_view all = bytes;
   const auto take = [&] {
     std::int64_t number = -1;
@@ -61,8 +61,7 @@ TRAINHOOK_DECL Tensor value_in(std::string_view bytes, const StateSpec& variable
   return value;
 }
 
-TRAINHOOK_DECL void share_variables(SessionRef session, bool is_source,
-                                    FunctionRef<std::string(std::string)> broadcast) {
+void share_variables(SessionRef session, bool is_source, FunctionRef<std::string(std::string)> broadcast) {
   for (const StateSpec& spec : session.state()) {
     if (spec.kind != StateKind::Variable || spec.dtype == DType::String) continue;
     std::string bytes;

@@ -11,32 +11,29 @@
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL FaultyFileSystem::FaultyFileSystem(FileSystem& inner)
-    : FaultyFileSystem(inner, std::make_shared<Faults>()) {}
+FaultyFileSystem::FaultyFileSystem(FileSystem& inner) : FaultyFileSystem(inner, std::make_shared<Faults>()) {}
 
-TRAINHOOK_DECL FaultyFileSystem::FaultyFileSystem(FileSystem& inner, std::shared_ptr<Faults> faults)
+FaultyFileSystem::FaultyFileSystem(FileSystem& inner, std::shared_ptr<Faults> faults)
     : inner_(&inner), faults_(std::move(faults)) {}
 
-TRAINHOOK_DECL void FaultyFileSystem::fail_at(std::uint64_t n, ErrorCode code) { plan({.at = n, .code = code}); }
+void FaultyFileSystem::fail_at(std::uint64_t n, ErrorCode code) { plan({.at = n, .code = code}); }
 
-TRAINHOOK_DECL void FaultyFileSystem::fail_at(FileOperation kind, std::uint64_t n, ErrorCode code) {
+void FaultyFileSystem::fail_at(FileOperation kind, std::uint64_t n, ErrorCode code) {
   plan({.at = n, .code = code, .kind = kind});
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::fail_from(std::uint64_t n, ErrorCode code) {
-  plan({.at = n, .code = code, .stays = true});
-}
+void FaultyFileSystem::fail_from(std::uint64_t n, ErrorCode code) { plan({.at = n, .code = code, .stays = true}); }
 
-TRAINHOOK_DECL void FaultyFileSystem::fail_from(FileOperation kind, std::uint64_t n, ErrorCode code) {
+void FaultyFileSystem::fail_from(FileOperation kind, std::uint64_t n, ErrorCode code) {
   plan({.at = n, .code = code, .kind = kind, .stays = true});
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::set_short_appends(bool are_short) {
+void FaultyFileSystem::set_short_appends(bool are_short) {
   const std::scoped_lock lock(faults_->mutex);
   faults_->short_appends = are_short;
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::reset() {
+void FaultyFileSystem::reset() {
   const std::scoped_lock lock(faults_->mutex);
   faults_->plan.reset();
   faults_->counts = {};
@@ -44,54 +41,52 @@ TRAINHOOK_DECL void FaultyFileSystem::reset() {
   faults_->trace.clear();
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::set_callback(
-    std::function<void(FileOperation operation, const std::string& path)> callback) {
+void FaultyFileSystem::set_callback(std::function<void(FileOperation operation, const std::string& path)> callback) {
   const std::scoped_lock lock(faults_->mutex);
   faults_->callback = std::move(callback);
 }
 
-TRAINHOOK_DECL std::uint64_t FaultyFileSystem::count() const {
+std::uint64_t FaultyFileSystem::count() const {
   const std::scoped_lock lock(faults_->mutex);
   return faults_->total;
 }
 
-TRAINHOOK_DECL std::uint64_t FaultyFileSystem::count(FileOperation kind) const {
+std::uint64_t FaultyFileSystem::count(FileOperation kind) const {
   const std::scoped_lock lock(faults_->mutex);
   return faults_->counts[static_cast<std::size_t>(kind)];
 }
 
-TRAINHOOK_DECL std::vector<std::string> FaultyFileSystem::trace() const {
+std::vector<std::string> FaultyFileSystem::trace() const {
   const std::scoped_lock lock(faults_->mutex);
   return faults_->trace;
 }
 
-TRAINHOOK_DECL std::unique_ptr<ReadableFile> FaultyFileSystem::open_readable(const std::string& path) {
+std::unique_ptr<ReadableFile> FaultyFileSystem::open_readable(const std::string& path) {
   faults_->begin(FileOperation::OpenReadable, path);
   return std::make_unique<Reading>(faults_, inner_->open_readable(path));
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> FaultyFileSystem::create_writable(const std::string& path,
-                                                                               WriteMode mode) {
+std::unique_ptr<WritableFile> FaultyFileSystem::create_writable(const std::string& path, WriteMode mode) {
   faults_->begin(FileOperation::CreateWritable, path);
   return std::make_unique<Writing>(faults_, inner_->create_writable(path, mode));
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> FaultyFileSystem::open_appendable(const std::string& path) {
+std::unique_ptr<WritableFile> FaultyFileSystem::open_appendable(const std::string& path) {
   faults_->begin(FileOperation::OpenAppendable, path);
   return std::make_unique<Writing>(faults_, inner_->open_appendable(path));
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::truncate(const std::string& path, std::uint64_t size) {
+void FaultyFileSystem::truncate(const std::string& path, std::uint64_t size) {
   faults_->begin(FileOperation::Truncate, path);
   inner_->truncate(path, size);
 }
 
-TRAINHOOK_DECL PathTarget FaultyFileSystem::resolve(const std::string& path) {
+PathTarget FaultyFileSystem::resolve(const std::string& path) {
   faults_->begin(FileOperation::Resolve, path);
   return inner_->resolve(path);
 }
 
-TRAINHOOK_DECL FileSystem& FaultyFileSystem::at_current_directory() {
+FileSystem& FaultyFileSystem::at_current_directory() {
   FileSystem& inner = inner_->at_current_directory();
   if (&inner == inner_) return *this;
   const std::scoped_lock lock(faults_->mutex);
@@ -100,61 +95,61 @@ TRAINHOOK_DECL FileSystem& FaultyFileSystem::at_current_directory() {
   return *there;
 }
 
-TRAINHOOK_DECL bool FaultyFileSystem::exists(const std::string& path) {
+bool FaultyFileSystem::exists(const std::string& path) {
   return finds(FileOperation::Exists, path) && inner_->exists(path);
 }
 
-TRAINHOOK_DECL bool FaultyFileSystem::is_directory(const std::string& path) {
+bool FaultyFileSystem::is_directory(const std::string& path) {
   return finds(FileOperation::IsDirectory, path) && inner_->is_directory(path);
 }
 
-TRAINHOOK_DECL std::uint64_t FaultyFileSystem::file_size(const std::string& path) {
+std::uint64_t FaultyFileSystem::file_size(const std::string& path) {
   faults_->begin(FileOperation::FileSize, path);
   return inner_->file_size(path);
 }
 
-TRAINHOOK_DECL double FaultyFileSystem::modification_time(const std::string& path) {
+double FaultyFileSystem::modification_time(const std::string& path) {
   faults_->begin(FileOperation::ModificationTime, path);
   return inner_->modification_time(path);
 }
 
-TRAINHOOK_DECL std::vector<std::string> FaultyFileSystem::list_directory(const std::string& path) {
+std::vector<std::string> FaultyFileSystem::list_directory(const std::string& path) {
   faults_->begin(FileOperation::ListDirectory, path);
   return inner_->list_directory(path);
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::make_directories(const std::string& path) {
+void FaultyFileSystem::make_directories(const std::string& path) {
   faults_->begin(FileOperation::MakeDirectories, path);
   inner_->make_directories(path);
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::remove_file(const std::string& path) {
+void FaultyFileSystem::remove_file(const std::string& path) {
   faults_->begin(FileOperation::RemoveFile, path);
   inner_->remove_file(path);
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::remove_directory(const std::string& path) {
+void FaultyFileSystem::remove_directory(const std::string& path) {
   faults_->begin(FileOperation::RemoveDirectory, path);
   inner_->remove_directory(path);
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::rename(const std::string& from, const std::string& to) {
+void FaultyFileSystem::rename(const std::string& from, const std::string& to) {
   faults_->begin(FileOperation::Rename, to);
   inner_->rename(from, to);
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::sync_directory(const std::string& path) {
+void FaultyFileSystem::sync_directory(const std::string& path) {
   faults_->begin(FileOperation::SyncDirectory, path);
   inner_->sync_directory(path);
 }
 
-TRAINHOOK_DECL std::unique_ptr<FileLock> FaultyFileSystem::lock_file(const std::string& path) {
+std::unique_ptr<FileLock> FaultyFileSystem::lock_file(const std::string& path) {
   faults_->begin(FileOperation::LockFile, path);
   return inner_->lock_file(path);
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::Faults::begin(FileOperation kind, const std::string& path,
-                                                    const std::function<void()>& write_half) {
+void FaultyFileSystem::Faults::begin(FileOperation kind, const std::string& path,
+                                     const std::function<void()>& write_half) {
   std::function<void(FileOperation, const std::string&)> call;
   {
     const std::scoped_lock lock(mutex);
@@ -176,27 +171,27 @@ TRAINHOOK_DECL void FaultyFileSystem::Faults::begin(FileOperation kind, const st
   throw_error(code, fmt::format("cannot {} {}: made to fail by a test", file_operation_name(kind), path));
 }
 
-TRAINHOOK_DECL FaultyFileSystem::Reading::Reading(std::shared_ptr<Faults> faults, std::unique_ptr<ReadableFile> inner)
+FaultyFileSystem::Reading::Reading(std::shared_ptr<Faults> faults, std::unique_ptr<ReadableFile> inner)
     : faults_(std::move(faults)), inner_(std::move(inner)) {}
 
-TRAINHOOK_DECL std::uint64_t FaultyFileSystem::Reading::size() const {
+std::uint64_t FaultyFileSystem::Reading::size() const {
   faults_->begin(FileOperation::Size, path());
   return inner_->size();
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::Reading::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+void FaultyFileSystem::Reading::read_at(std::uint64_t offset, std::span<std::byte> into) const {
   faults_->begin(FileOperation::Read, path());
   inner_->read_at(offset, into);
 }
 
-TRAINHOOK_DECL FaultyFileSystem::Writing::Writing(std::shared_ptr<Faults> faults, std::unique_ptr<WritableFile> inner)
+FaultyFileSystem::Writing::Writing(std::shared_ptr<Faults> faults, std::unique_ptr<WritableFile> inner)
     : faults_(std::move(faults)), inner_(std::move(inner)) {}
 
-TRAINHOOK_DECL void FaultyFileSystem::Writing::expect_usable() const {
+void FaultyFileSystem::Writing::expect_usable() const {
   if (broken_) throw FailedPreconditionError("the sync of {} failed before; write another file", path());
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::Writing::append(std::span<const std::byte> bytes) {
+void FaultyFileSystem::Writing::append(std::span<const std::byte> bytes) {
   faults_->begin(FileOperation::Append, path(), [&] {
     if (bytes.size() > 1) inner_->append(bytes.first(bytes.size() / 2));
   });
@@ -204,12 +199,12 @@ TRAINHOOK_DECL void FaultyFileSystem::Writing::append(std::span<const std::byte>
   inner_->append(bytes);
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::Writing::reserve(std::uint64_t bytes) {
+void FaultyFileSystem::Writing::reserve(std::uint64_t bytes) {
   faults_->begin(FileOperation::Reserve, path());
   inner_->reserve(bytes);
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::Writing::sync() {
+void FaultyFileSystem::Writing::sync() {
   try {
     faults_->begin(FileOperation::Sync, path());
   } catch (...) {
@@ -220,19 +215,19 @@ TRAINHOOK_DECL void FaultyFileSystem::Writing::sync() {
   inner_->sync();
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::Writing::close() {
+void FaultyFileSystem::Writing::close() {
   faults_->begin(FileOperation::Close, path());
   inner_->close();
 }
 
-TRAINHOOK_DECL bool FaultyFileSystem::finds(FileOperation kind, const std::string& path) const {
+bool FaultyFileSystem::finds(FileOperation kind, const std::string& path) const {
   try {
     faults_->begin(kind, path);
     return true;
   } catch (const NotFoundError&) { return false; }
 }
 
-TRAINHOOK_DECL void FaultyFileSystem::plan(const Plan& plan) {
+void FaultyFileSystem::plan(const Plan& plan) {
   const std::scoped_lock lock(faults_->mutex);
   faults_->plan = plan;
 }

@@ -11,14 +11,14 @@
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL LogLines::LogLines() {
+LogLines::LogLines() {
   before_ = set_log_sink([this](LogLevel level, std::string_view line) {
     const std::scoped_lock lock(mutex_);
     lines.push_back(fmt::format("{} {}", level == LogLevel::Info ? "I" : level == LogLevel::Warning ? "W" : "E", line));
   });
 }
 
-TRAINHOOK_DECL std::size_t LogLines::count(std::string_view part) const {
+std::size_t LogLines::count(std::string_view part) const {
   const std::scoped_lock lock(mutex_);
   return static_cast<std::size_t>(
       std::ranges::count_if(lines, [&](const std::string& line) { return line.find(part) != std::string::npos; }));

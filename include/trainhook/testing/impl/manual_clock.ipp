@@ -10,18 +10,18 @@
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL Duration ManualClock::monotonic_now() {
+Duration ManualClock::monotonic_now() {
   const std::scoped_lock lock(mutex_);
   ++reads_;
   return now_;
 }
 
-TRAINHOOK_DECL double ManualClock::wall_seconds() {
+double ManualClock::wall_seconds() {
   const std::scoped_lock lock(mutex_);
   return wall_start_ + std::chrono::duration<double>(now_).count();
 }
 
-TRAINHOOK_DECL void ManualClock::advance(Duration by) {
+void ManualClock::advance(Duration by) {
   {
     const std::scoped_lock lock(mutex_);
     now_ += by;
@@ -29,18 +29,18 @@ TRAINHOOK_DECL void ManualClock::advance(Duration by) {
   wake_all();
 }
 
-TRAINHOOK_DECL void ManualClock::set_wall_seconds(double seconds_since_1970) {
+void ManualClock::set_wall_seconds(double seconds_since_1970) {
   const std::scoped_lock lock(mutex_);
   wall_start_ = seconds_since_1970 - std::chrono::duration<double>(now_).count();
 }
 
-TRAINHOOK_DECL void ManualClock::auto_advance(bool on) {
+void ManualClock::auto_advance(bool on) {
   const std::scoped_lock lock(mutex_);
   auto_advance_ = on;
 }
 
-TRAINHOOK_DECL bool ManualClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
-                                            Duration deadline, FunctionRef<bool()> ready) {
+bool ManualClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Duration deadline,
+                             FunctionRef<bool()> ready) {
   if (ready()) return true;
   const auto waiter = enter(*lock.mutex(), changed, deadline);
   changed.wait(lock, [&] { return ready() || reached(deadline); });
@@ -48,19 +48,18 @@ TRAINHOOK_DECL bool ManualClock::wait_until(std::unique_lock<std::mutex>& lock, 
   return ready();
 }
 
-TRAINHOOK_DECL std::size_t ManualClock::waiters() {
+std::size_t ManualClock::waiters() {
   const std::scoped_lock lock(mutex_);
   return waiters_.size();
 }
 
-TRAINHOOK_DECL ManualClock::Entry ManualClock::enter(std::mutex& mutex, std::condition_variable& changed,
-                                                     Duration deadline) {
+ManualClock::Entry ManualClock::enter(std::mutex& mutex, std::condition_variable& changed, Duration deadline) {
   const std::scoped_lock lock(mutex_);
   if (auto_advance_) now_ = (std::max)(now_, deadline);
   return waiters_.insert(waiters_.end(), {&mutex, &changed});
 }
 
-TRAINHOOK_DECL void ManualClock::leave(std::unique_lock<std::mutex>& lock, Entry waiter) {
+void ManualClock::leave(std::unique_lock<std::mutex>& lock, Entry waiter) {
   std::unique_lock own(mutex_);
   if (waiter->wakers > 0) {
     lock.unlock();
@@ -73,7 +72,7 @@ TRAINHOOK_DECL void ManualClock::leave(std::unique_lock<std::mutex>& lock, Entry
   }
 }
 
-TRAINHOOK_DECL void ManualClock::wake_all() {
+void ManualClock::wake_all() {
   std::vector<Entry> entries;
   {
     const std::scoped_lock lock(mutex_);
@@ -93,7 +92,7 @@ TRAINHOOK_DECL void ManualClock::wake_all() {
   }
 }
 
-TRAINHOOK_DECL bool ManualClock::reached(Duration deadline) {
+bool ManualClock::reached(Duration deadline) {
   const std::scoped_lock lock(mutex_);
   return now_ >= deadline;
 }

@@ -12,7 +12,7 @@
 
 namespace trainhook::testing::detail {
 
-TRAINHOOK_DECL std::vector<std::string> MemoryDisk::parts_of(std::string_view path, bool follow_last) const {
+std::vector<std::string> MemoryDisk::parts_of(std::string_view path, bool follow_last) const {
   constexpr int kMostLinks = 40;
   std::vector<std::string> done;
   std::shared_ptr<MemoryNode> node = root;  // null: not there
@@ -38,15 +38,15 @@ TRAINHOOK_DECL std::vector<std::string> MemoryDisk::parts_of(std::string_view pa
   return done;
 }
 
-TRAINHOOK_DECL MemoryWritableFile::MemoryWritableFile(std::shared_ptr<MemoryDisk> disk,
-                                                      std::shared_ptr<MemoryNode> node, std::string path)
+MemoryWritableFile::MemoryWritableFile(std::shared_ptr<MemoryDisk> disk, std::shared_ptr<MemoryNode> node,
+                                       std::string path)
     : disk_(std::move(disk)),
       node_(std::move(node)),
       path_(std::move(path)),
       generation_(disk_->generation),
       size_(node_->contents.size()) {}
 
-TRAINHOOK_DECL void MemoryWritableFile::append(std::span<const std::byte> bytes) {
+void MemoryWritableFile::append(std::span<const std::byte> bytes) {
   const std::scoped_lock lock(disk_->mutex);
   expect_usable();
   if (bytes.size() > disk_->capacity - (std::min)(disk_->used, disk_->capacity)) {
@@ -58,7 +58,7 @@ TRAINHOOK_DECL void MemoryWritableFile::append(std::span<const std::byte> bytes)
   size_ += bytes.size();
 }
 
-TRAINHOOK_DECL void MemoryWritableFile::reserve(std::uint64_t bytes) {
+void MemoryWritableFile::reserve(std::uint64_t bytes) {
   const std::scoped_lock lock(disk_->mutex);
   expect_usable();
   if (bytes > size_ && bytes - size_ > disk_->capacity - (std::min)(disk_->used, disk_->capacity)) {
@@ -67,27 +67,27 @@ TRAINHOOK_DECL void MemoryWritableFile::reserve(std::uint64_t bytes) {
   }
 }
 
-TRAINHOOK_DECL void MemoryWritableFile::sync() {
+void MemoryWritableFile::sync() {
   const std::scoped_lock lock(disk_->mutex);
   expect_usable();
   node_->durable_contents = node_->contents;
 }
 
-TRAINHOOK_DECL void MemoryWritableFile::expect_usable() const {
+void MemoryWritableFile::expect_usable() const {
   if (closed_) throw FailedPreconditionError("file {} is closed already", path_);
   if (generation_ != disk_->generation) throw FailedPreconditionError("file {} was opened before the crash", path_);
 }
 
-TRAINHOOK_DECL MemoryReadableFile::MemoryReadableFile(std::shared_ptr<MemoryDisk> disk,
-                                                      std::shared_ptr<MemoryNode> node, std::string path)
+MemoryReadableFile::MemoryReadableFile(std::shared_ptr<MemoryDisk> disk, std::shared_ptr<MemoryNode> node,
+                                       std::string path)
     : disk_(std::move(disk)), node_(std::move(node)), path_(std::move(path)) {}
 
-TRAINHOOK_DECL std::uint64_t MemoryReadableFile::size() const {
+std::uint64_t MemoryReadableFile::size() const {
   const std::scoped_lock lock(disk_->mutex);
   return node_->contents.size();
 }
 
-TRAINHOOK_DECL void MemoryReadableFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
+void MemoryReadableFile::read_at(std::uint64_t offset, std::span<std::byte> into) const {
   const std::scoped_lock lock(disk_->mutex);
   const std::span<const std::byte> all = std::as_bytes(std::span(node_->contents));
   if (offset > all.size() || into.size() > all.size() - offset) {
@@ -97,24 +97,24 @@ TRAINHOOK_DECL void MemoryReadableFile::read_at(std::uint64_t offset, std::span<
   std::ranges::copy(all.subspan(static_cast<std::size_t>(offset), into.size()), into.begin());
 }
 
-TRAINHOOK_DECL MemoryFileLock::MemoryFileLock(std::shared_ptr<MemoryDisk> disk, std::shared_ptr<MemoryNode> node,
-                                              std::string path, int number)
+MemoryFileLock::MemoryFileLock(std::shared_ptr<MemoryDisk> disk, std::shared_ptr<MemoryNode> node, std::string path,
+                               int number)
     : disk_(std::move(disk)), node_(std::move(node)), path_(std::move(path)), number_(number) {}
 
-TRAINHOOK_DECL MemoryFileLock::~MemoryFileLock() {
+MemoryFileLock::~MemoryFileLock() {
   const std::scoped_lock lock(disk_->mutex);
   const auto held = disk_->locks.find(node_);
   if (held != disk_->locks.end() && held->second == number_) disk_->locks.erase(held);
 }
 
-TRAINHOOK_DECL bool MemoryFileLock::is_current() const {
+bool MemoryFileLock::is_current() const {
   const std::scoped_lock lock(disk_->mutex);
   const auto held = disk_->locks.find(node_);
   return held != disk_->locks.end() && held->second == number_ &&
          find_node(*disk_, disk_->parts_of(path_, true)) == node_;
 }
 
-TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path) {
+std::vector<std::string> path_parts(std::string_view path) {
   std::vector<std::string> parts;
   while (!path.empty()) {
     const std::size_t slash = (std::min)(path.find('/'), path.size());
@@ -125,7 +125,7 @@ TRAINHOOK_DECL std::vector<std::string> path_parts(std::string_view path) {
   return parts;
 }
 
-TRAINHOOK_DECL std::shared_ptr<MemoryNode> find_node(const MemoryDisk& disk, const std::vector<std::string>& parts) {
+std::shared_ptr<MemoryNode> find_node(const MemoryDisk& disk, const std::vector<std::string>& parts) {
   std::shared_ptr<MemoryNode> node = disk.root;
   for (const std::string& part : parts) {
     const auto child = node->entries.find(part);

@@ -14,10 +14,10 @@
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL MemoryFileSystem::MemoryFileSystem(std::shared_ptr<detail::MemoryDisk> disk, std::string directory)
+MemoryFileSystem::MemoryFileSystem(std::shared_ptr<detail::MemoryDisk> disk, std::string directory)
     : disk_(std::move(disk)), directory_(std::move(directory)) {}
 
-TRAINHOOK_DECL void MemoryFileSystem::crash() {
+void MemoryFileSystem::crash() {
   const std::scoped_lock lock(disk_->mutex);
   ++disk_->generation;
   disk_->locks.clear();
@@ -26,7 +26,7 @@ TRAINHOOK_DECL void MemoryFileSystem::crash() {
   fall_back(*disk_->root);
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::crash(const Choose& choose) {
+void MemoryFileSystem::crash(const Choose& choose) {
   {
     const std::scoped_lock lock(disk_->mutex);
     for (const detail::PendingChange& pending : disk_->pending) {
@@ -40,36 +40,36 @@ TRAINHOOK_DECL void MemoryFileSystem::crash(const Choose& choose) {
   crash();
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::set_capacity(std::uint64_t bytes) {
+void MemoryFileSystem::set_capacity(std::uint64_t bytes) {
   const std::scoped_lock lock(disk_->mutex);
   disk_->capacity = bytes;
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::set_time(double seconds_since_1970) {
+void MemoryFileSystem::set_time(double seconds_since_1970) {
   const std::scoped_lock lock(disk_->mutex);
   disk_->time = seconds_since_1970;
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::write_file(const std::string& path, std::string contents) {
+void MemoryFileSystem::write_file(const std::string& path, std::string contents) {
   auto node = std::make_shared<Node>();
   node->contents = contents;
   node->durable_contents = std::move(contents);
   put(path, node);
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::make_link(const std::string& path, std::string target) {
+void MemoryFileSystem::make_link(const std::string& path, std::string target) {
   auto node = std::make_shared<Node>();
   node->link = std::move(target);
   put(path, node);
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::make_stream(const std::string& path) {
+void MemoryFileSystem::make_stream(const std::string& path) {
   auto node = std::make_shared<Node>();
   node->is_stream = true;
   put(path, node);
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::put(const std::string& path, const std::shared_ptr<Node>& node) {
+void MemoryFileSystem::put(const std::string& path, const std::shared_ptr<Node>& node) {
   make_directories(parent_path(path));
   const std::scoped_lock lock(disk_->mutex);
   const auto [directory, name] = place_of(path, "write");
@@ -81,7 +81,7 @@ TRAINHOOK_DECL void MemoryFileSystem::put(const std::string& path, const std::sh
   directory->durable_entries[name] = node;
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::change_directory(const std::string& path) {
+void MemoryFileSystem::change_directory(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   static_cast<void>(directory(path, "change to"));
   if (disk_->is_shared)
@@ -91,7 +91,7 @@ TRAINHOOK_DECL void MemoryFileSystem::change_directory(const std::string& path) 
   disk_->current_directory = absolute;
 }
 
-TRAINHOOK_DECL FileSystem& MemoryFileSystem::at_current_directory() {
+FileSystem& MemoryFileSystem::at_current_directory() {
   const std::scoped_lock lock(disk_->mutex);
   disk_->is_shared |= disk_->current_directory.empty();
   if (!directory_.empty() || disk_->current_directory.empty()) return *this;
@@ -100,27 +100,26 @@ TRAINHOOK_DECL FileSystem& MemoryFileSystem::at_current_directory() {
   return *there;
 }
 
-TRAINHOOK_DECL std::string MemoryFileSystem::contents(const std::string& path) {
+std::string MemoryFileSystem::contents(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   return file(path, "read")->contents;
 }
 
-TRAINHOOK_DECL std::vector<std::string> MemoryFileSystem::files() {
+std::vector<std::string> MemoryFileSystem::files() {
   const std::scoped_lock lock(disk_->mutex);
   std::vector<std::string> paths;
   collect(*disk_->root, "", paths);
   return paths;
 }
 
-TRAINHOOK_DECL std::unique_ptr<ReadableFile> MemoryFileSystem::open_readable(const std::string& path) {
+std::unique_ptr<ReadableFile> MemoryFileSystem::open_readable(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   const std::shared_ptr<Node> node = file(path, "open");
   if (node->is_stream) throw FailedPreconditionError("cannot open {}: a read from it would never end", path);
   return std::make_unique<detail::MemoryReadableFile>(disk_, node, path);
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> MemoryFileSystem::create_writable(const std::string& path,
-                                                                               WriteMode mode) {
+std::unique_ptr<WritableFile> MemoryFileSystem::create_writable(const std::string& path, WriteMode mode) {
   const std::scoped_lock lock(disk_->mutex);
   if (const auto [directory, name] = place_of(path, "create");
       mode != WriteMode::Truncate && directory->entries.contains(name))
@@ -133,12 +132,12 @@ TRAINHOOK_DECL std::unique_ptr<WritableFile> MemoryFileSystem::create_writable(c
   return std::make_unique<detail::MemoryWritableFile>(disk_, node, path);
 }
 
-TRAINHOOK_DECL std::unique_ptr<WritableFile> MemoryFileSystem::open_appendable(const std::string& path) {
+std::unique_ptr<WritableFile> MemoryFileSystem::open_appendable(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   return std::make_unique<detail::MemoryWritableFile>(disk_, file_to_write(path, "append to"), path);
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::truncate(const std::string& path, std::uint64_t size) {
+void MemoryFileSystem::truncate(const std::string& path, std::uint64_t size) {
   const std::scoped_lock lock(disk_->mutex);
   const std::shared_ptr<Node> node = file(path, "cut");
   if (size >= node->contents.size()) return;
@@ -147,7 +146,7 @@ TRAINHOOK_DECL void MemoryFileSystem::truncate(const std::string& path, std::uin
   if (node->durable_contents.starts_with(node->contents)) node->durable_contents = node->contents;
 }
 
-TRAINHOOK_DECL PathTarget MemoryFileSystem::resolve(const std::string& path) {
+PathTarget MemoryFileSystem::resolve(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   PathTarget target{PathKind::Nothing, path};
   if (const std::vector<std::string> parts = parts_of(path); parts != parts_of(path, false)) {
@@ -159,37 +158,37 @@ TRAINHOOK_DECL PathTarget MemoryFileSystem::resolve(const std::string& path) {
   return target;
 }
 
-TRAINHOOK_DECL bool MemoryFileSystem::exists(const std::string& path) {
+bool MemoryFileSystem::exists(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   return find(path) != nullptr;
 }
 
-TRAINHOOK_DECL bool MemoryFileSystem::is_directory(const std::string& path) {
+bool MemoryFileSystem::is_directory(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   const std::shared_ptr<Node> node = find(path);
   return node != nullptr && node->is_directory;
 }
 
-TRAINHOOK_DECL std::uint64_t MemoryFileSystem::file_size(const std::string& path) {
+std::uint64_t MemoryFileSystem::file_size(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   return file(path, "examine")->contents.size();
 }
 
-TRAINHOOK_DECL double MemoryFileSystem::modification_time(const std::string& path) {
+double MemoryFileSystem::modification_time(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   const std::shared_ptr<Node> node = find(path);
   if (node == nullptr) throw NotFoundError("cannot examine {}: No such file or directory", path);
   return node->modified;
 }
 
-TRAINHOOK_DECL std::vector<std::string> MemoryFileSystem::list_directory(const std::string& path) {
+std::vector<std::string> MemoryFileSystem::list_directory(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   std::vector<std::string> names;
   for (const auto& [name, node] : directory(path, "list")->entries) names.push_back(name);
   return names;
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::make_directories(const std::string& path) {
+void MemoryFileSystem::make_directories(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   std::shared_ptr<Node> node = disk_->root;
   for (const std::string& part : parts_of(path)) {
@@ -204,7 +203,7 @@ TRAINHOOK_DECL void MemoryFileSystem::make_directories(const std::string& path) 
   }
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::remove_file(const std::string& path) {
+void MemoryFileSystem::remove_file(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   const auto [directory, name] = place_of(path, "remove");
   const auto there = directory->entries.find(name);
@@ -215,7 +214,7 @@ TRAINHOOK_DECL void MemoryFileSystem::remove_file(const std::string& path) {
   change(directory, name);
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::remove_directory(const std::string& path) {
+void MemoryFileSystem::remove_directory(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   if (!directory(path, "remove")->entries.empty()) {
     throw FailedPreconditionError("cannot remove directory {}: Directory not empty", path);
@@ -225,7 +224,7 @@ TRAINHOOK_DECL void MemoryFileSystem::remove_directory(const std::string& path) 
   change(directory, name);
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::rename(const std::string& from, const std::string& to) {
+void MemoryFileSystem::rename(const std::string& from, const std::string& to) {
   const std::scoped_lock lock(disk_->mutex);
   const auto [old_directory, old_name] = place_of(from, "rename");
   const auto renamed = old_directory->entries.find(old_name);
@@ -251,14 +250,14 @@ TRAINHOOK_DECL void MemoryFileSystem::rename(const std::string& from, const std:
   }
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::sync_directory(const std::string& path) {
+void MemoryFileSystem::sync_directory(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   const std::shared_ptr<Node> node = directory(path, "sync");
   node->durable_entries = node->entries;
   std::erase_if(disk_->pending, [&](const detail::PendingChange& pending) { return pending.directory == node; });
 }
 
-TRAINHOOK_DECL std::unique_ptr<FileLock> MemoryFileSystem::lock_file(const std::string& path) {
+std::unique_ptr<FileLock> MemoryFileSystem::lock_file(const std::string& path) {
   const std::scoped_lock lock(disk_->mutex);
   const std::shared_ptr<Node> node = file_to_write(path, "lock");
   std::string absolute;
@@ -271,38 +270,39 @@ TRAINHOOK_DECL std::unique_ptr<FileLock> MemoryFileSystem::lock_file(const std::
   return std::make_unique<detail::MemoryFileLock>(disk_, node, absolute, number);
 }
 
-TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::make_directory() {
+std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::make_directory() {
   auto node = std::make_shared<Node>();
   node->is_directory = true;
   return node;
 }
 
-TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::find(std::string_view path) const {
+std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::find(std::string_view path) const {
   return find_node(*disk_, parts_of(path));
 }
 
-TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::file(const std::string& path,
-                                                                              std::string_view operation) const {
+std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::file(const std::string& path,
+                                                               std::string_view operation) const {
   std::shared_ptr<Node> node = find(path);
   if (node == nullptr) throw NotFoundError("cannot {} {}: No such file or directory", operation, path);
   if (node->is_directory) throw FailedPreconditionError("cannot {} {}: Is a directory", operation, path);
   return node;
 }
 
-TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::directory(const std::string& path,
-                                                                                   std::string_view operation) const {
+std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::directory(const std::string& path,
+                                                                    std::string_view operation) const {
   std::shared_ptr<Node> node = find(path);
   if (node == nullptr) throw NotFoundError("cannot {} {}: No such file or directory", operation, path);
   if (!node->is_directory) throw FailedPreconditionError("cannot {} {}: Not a directory", operation, path);
   return node;
 }
 
-TRAINHOOK_DECL std::vector<std::string> MemoryFileSystem::parts_of(std::string_view path, bool follow_last) const {
+std::vector<std::string> MemoryFileSystem::parts_of(std::string_view path, bool follow_last) const {
   return disk_->parts_of(join_path(directory_.empty() ? "/" : directory_, path), follow_last);
 }
 
-TRAINHOOK_DECL std::pair<std::shared_ptr<MemoryFileSystem::Node>, std::string> MemoryFileSystem::place_of(
-    const std::string& path, std::string_view operation, bool follow_last) const {
+std::pair<std::shared_ptr<MemoryFileSystem::Node>, std::string> MemoryFileSystem::place_of(const std::string& path,
+                                                                                           std::string_view operation,
+                                                                                           bool follow_last) const {
   std::vector<std::string> parts = parts_of(path, follow_last);
   if (parts.empty()) throw FailedPreconditionError("cannot {} {}: it is the root", operation, path);
   std::string name = std::move(parts.back());
@@ -317,8 +317,8 @@ TRAINHOOK_DECL std::pair<std::shared_ptr<MemoryFileSystem::Node>, std::string> M
   return {std::move(node), std::move(name)};
 }
 
-TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::file_to_write(const std::string& path,
-                                                                                       std::string_view operation) {
+std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::file_to_write(const std::string& path,
+                                                                        std::string_view operation) {
   const auto [directory, name] = place_of(path, operation, true);
   std::shared_ptr<Node>& node = directory->entries[name];
   if (node != nullptr && node->is_directory)
@@ -330,12 +330,12 @@ TRAINHOOK_DECL std::shared_ptr<MemoryFileSystem::Node> MemoryFileSystem::file_to
   return node;
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::change(const std::shared_ptr<Node>& directory, std::string removed,
-                                             std::string added, std::shared_ptr<Node> node) {
+void MemoryFileSystem::change(const std::shared_ptr<Node>& directory, std::string removed, std::string added,
+                              std::shared_ptr<Node> node) {
   disk_->pending.push_back({directory, std::move(removed), std::move(added), std::move(node)});
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::tear(Node& node, const Choose& choose) {
+void MemoryFileSystem::tear(Node& node, const Choose& choose) {
   if (node.contents != node.durable_contents) {
     const std::string written = node.contents;
     // What was synced before more was appended is safe.
@@ -350,15 +350,14 @@ TRAINHOOK_DECL void MemoryFileSystem::tear(Node& node, const Choose& choose) {
   for (const auto& [name, child] : node.durable_entries) tear(*child, choose);
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::fall_back(Node& node) {
+void MemoryFileSystem::fall_back(Node& node) {
   node.contents = node.durable_contents;
   disk_->used += node.contents.size();
   node.entries = node.durable_entries;
   for (const auto& [name, child] : node.entries) fall_back(*child);
 }
 
-TRAINHOOK_DECL void MemoryFileSystem::collect(const Node& node, const std::string& path,
-                                              std::vector<std::string>& paths) {
+void MemoryFileSystem::collect(const Node& node, const std::string& path, std::vector<std::string>& paths) {
   for (const auto& [name, child] : node.entries) {
     const std::string inner = join_path(path, name);
     if (child->is_directory) {

@@ -21,7 +21,7 @@ namespace trainhook::testing {
 
 #ifdef __GLIBC__
 
-TRAINHOOK_DECL std::size_t NoThreads::stack_size() noexcept {
+std::size_t NoThreads::stack_size() noexcept {
   ::pthread_attr_t defaults;
   std::size_t size = 0;
   if (::pthread_getattr_default_np(&defaults) != 0) return 0;
@@ -30,7 +30,7 @@ TRAINHOOK_DECL std::size_t NoThreads::stack_size() noexcept {
   return size;
 }
 
-TRAINHOOK_DECL bool NoThreads::set_stack_size(std::size_t size) noexcept {
+bool NoThreads::set_stack_size(std::size_t size) noexcept {
   ::pthread_attr_t defaults;
   ::pthread_attr_init(&defaults);
   const bool is_set = ::pthread_attr_setstacksize(&defaults, size) == 0 && ::pthread_setattr_default_np(&defaults) == 0;
@@ -38,31 +38,31 @@ TRAINHOOK_DECL bool NoThreads::set_stack_size(std::size_t size) noexcept {
   return is_set;
 }
 
-TRAINHOOK_DECL NoThreads::NoThreads() noexcept : before_(stack_size()) {
+NoThreads::NoThreads() noexcept : before_(stack_size()) {
   constexpr std::size_t kMoreThanThereIs = std::size_t{1} << (sizeof(std::size_t) == 8 ? 46 : 31);
   works_ = before_ != 0 && set_stack_size(kMoreThanThereIs);
 }
 
-TRAINHOOK_DECL NoThreads::~NoThreads() {
+NoThreads::~NoThreads() {
   if (works_) set_stack_size(before_);
 }
 
 #else
 
-TRAINHOOK_DECL NoThreads::NoThreads() noexcept = default;
-TRAINHOOK_DECL NoThreads::~NoThreads() = default;
+NoThreads::NoThreads() noexcept = default;
+NoThreads::~NoThreads() = default;
 
 #endif
 
-TRAINHOOK_DECL FileSizeLimit::FileSizeLimit(std::uint64_t bytes) noexcept {
+FileSizeLimit::FileSizeLimit(std::uint64_t bytes) noexcept {
   ::getrlimit(RLIMIT_FSIZE, &before_);
   const ::rlimit limit{.rlim_cur = static_cast<::rlim_t>(bytes), .rlim_max = before_.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-TRAINHOOK_DECL FileSizeLimit::~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+FileSizeLimit::~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
 
-TRAINHOOK_DECL int run_in_forked_child(FunctionRef<void()> body) {
+int run_in_forked_child(FunctionRef<void()> body) {
   const ::pid_t child = ::fork();
   if (child < 0) throw ResourceExhaustedError("run_in_forked_child cannot fork: free processes (ulimit -u)");
   if (child == 0) {

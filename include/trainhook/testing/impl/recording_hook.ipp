@@ -13,60 +13,59 @@
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL void Trace::add(std::string line) { text_ += fmt::format("{}\n", line); }
+void Trace::add(std::string line) { text_ += fmt::format("{}\n", line); }
 
-TRAINHOOK_DECL std::string Trace::take() { return std::exchange(text_, std::string()); }
+std::string Trace::take() { return std::exchange(text_, std::string()); }
 
-TRAINHOOK_DECL RecordingHook::RecordingHook(std::shared_ptr<Trace> trace, Options options)
+RecordingHook::RecordingHook(std::shared_ptr<Trace> trace, Options options)
     : trace_(std::move(trace)), options_(std::move(options)) {}
 
-TRAINHOOK_DECL void RecordingHook::begin(Graph&) { record("begin", nullptr); }
+void RecordingHook::begin(Graph&) { record("begin", nullptr); }
 
-TRAINHOOK_DECL void RecordingHook::after_create_session(SessionRef, Coordinator& coordinator) {
+void RecordingHook::after_create_session(SessionRef, Coordinator& coordinator) {
   last_coordinator = &coordinator;
   record("after_create_session", nullptr);
 }
 
-TRAINHOOK_DECL SessionRunArgs RecordingHook::before_run(SessionRunContext& context) {
+SessionRunArgs RecordingHook::before_run(SessionRunContext& context) {
   record(fmt::format("before_run {}", run_ + 1), &context);
   ++run_;  // one that throws above has not been
   return options_.args;
 }
 
-TRAINHOOK_DECL void RecordingHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void RecordingHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   last_results.assign(values.results.begin(), values.results.end());
   record(fmt::format("after_run {}", run_), &context);
 }
 
-TRAINHOOK_DECL void RecordingHook::on_run_failed(SessionRunContext& context, const std::exception_ptr& error) {
+void RecordingHook::on_run_failed(SessionRunContext& context, const std::exception_ptr& error) {
   record(fmt::format("on_run_failed {}", run_), &context, describe(error));
 }
 
-TRAINHOOK_DECL void RecordingHook::end(SessionRef) { record("end", nullptr); }
+void RecordingHook::end(SessionRef) { record("end", nullptr); }
 
-TRAINHOOK_DECL void RecordingHook::abort(const std::exception_ptr& error) noexcept {
+void RecordingHook::abort(const std::exception_ptr& error) noexcept {
   trace_->add(fmt::format("{}.abort {}", options_.name, describe(error)));
 }
 
-TRAINHOOK_DECL std::optional<std::string> RecordingHook::veto_save() {
+std::optional<std::string> RecordingHook::veto_save() {
   perform("veto_save", nullptr);
   return options_.veto;
 }
 
-TRAINHOOK_DECL StateValues RecordingHook::save_state() {
+StateValues RecordingHook::save_state() {
   perform("save_state", nullptr);
   return {};
 }
 
-TRAINHOOK_DECL void RecordingHook::load_state(const StateValues& /*state*/) { perform("load_state", nullptr); }
+void RecordingHook::load_state(const StateValues& /*state*/) { perform("load_state", nullptr); }
 
-TRAINHOOK_DECL void RecordingHook::record(const std::string& callback, SessionRunContext* context,
-                                          const std::string& detail) {
+void RecordingHook::record(const std::string& callback, SessionRunContext* context, const std::string& detail) {
   trace_->add(fmt::format("{}.{}{}{}", options_.name, callback, detail.empty() ? "" : ": ", detail));
   perform(callback, context);
 }
 
-TRAINHOOK_DECL void RecordingHook::perform(const std::string& callback, SessionRunContext* context) {
+void RecordingHook::perform(const std::string& callback, SessionRunContext* context) {
   if (const auto action = act.find(callback); action != act.end()) action->second(context);
 }
 

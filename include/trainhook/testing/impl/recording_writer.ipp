@@ -14,7 +14,7 @@
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL std::vector<std::string> event_lines(const Event& event) {
+std::vector<std::string> event_lines(const Event& event) {
   std::vector<std::string> lines;
   if (!event.graph_def.empty()) lines.emplace_back("graph");
   if (!event.meta_graph_def.empty()) lines.emplace_back("meta_graph");
@@ -36,7 +36,7 @@ TRAINHOOK_DECL std::vector<std::string> event_lines(const Event& event) {
   return lines;
 }
 
-TRAINHOOK_DECL std::vector<std::string> event_lines(FileSystem& file_system, const std::string& directory) {
+std::vector<std::string> event_lines(FileSystem& file_system, const std::string& directory) {
   std::vector<std::string> lines;
   for (const std::string& path : list_event_files(file_system, directory)) {
     for (const Event& event : read_events(file_system, path).events) {
@@ -46,7 +46,7 @@ TRAINHOOK_DECL std::vector<std::string> event_lines(FileSystem& file_system, con
   return lines;
 }
 
-TRAINHOOK_DECL std::vector<std::string> RecordingWriter::lines() {
+std::vector<std::string> RecordingWriter::lines() {
   writer_->flush();
   return event_lines(disk_, "events");
 }

@@ -38,7 +38,7 @@ struct RunRecord {
   std::map<EventKey, SummaryValue> summaries{};
 };
 
-TRAINHOOK_DECL void add_summaries(RunRecord& record, const Event& event, const std::vector<std::string>& ignored) {
+inline void add_summaries(RunRecord& record, const Event& event, const std::vector<std::string>& ignored) {
   if (event.session_log && event.session_log->status == SessionLog::Start)
     std::erase_if(record.summaries, [&](const auto& entry) { return entry.first.second >= event.step; });
   for (const SummaryValue& value : event.values) {
@@ -47,7 +47,7 @@ TRAINHOOK_DECL void add_summaries(RunRecord& record, const Event& event, const s
   }
 }
 
-TRAINHOOK_DECL RunRecord run_record(MemoryFileSystem& disk, const std::vector<std::string>& ignored) {
+inline RunRecord run_record(MemoryFileSystem& disk, const std::vector<std::string>& ignored) {
   RunRecord record;
   std::map<std::string, std::pair<std::int64_t, std::string>> newest;  // of each basename
   std::set<std::string> directories;
@@ -76,9 +76,8 @@ TRAINHOOK_DECL RunRecord run_record(MemoryFileSystem& disk, const std::vector<st
 
 /// What is different in the tensors of one checkpoint, or nothing: variables are named before what hooks keep, which
 /// often follows from them.
-TRAINHOOK_DECL std::optional<std::string> difference(const std::string& prefix,
-                                                     const std::map<std::string, Tensor>& wanted,
-                                                     const std::map<std::string, Tensor>& mine) {
+inline std::optional<std::string> difference(const std::string& prefix, const std::map<std::string, Tensor>& wanted,
+                                             const std::map<std::string, Tensor>& mine) {
   for (const auto& [name, tensor] : mine) {
     if (!wanted.contains(name)) return fmt::format("checkpoint {} has '{}' too", prefix, name);
   }
@@ -97,7 +96,7 @@ TRAINHOOK_DECL std::optional<std::string> difference(const std::string& prefix,
 }
 
 /// How `mine` differs from `wanted`, or nothing.
-TRAINHOOK_DECL std::optional<std::string> difference(const RunRecord& wanted, const RunRecord& mine) {
+inline std::optional<std::string> difference(const RunRecord& wanted, const RunRecord& mine) {
   for (const auto& [prefix, tensors] : wanted.newest) {
     const auto found = mine.newest.find(prefix);
     if (found == mine.newest.end()) return fmt::format("checkpoint {} is not the newest, or is missing", prefix);
@@ -118,7 +117,7 @@ TRAINHOOK_DECL std::optional<std::string> difference(const RunRecord& wanted, co
   return std::nullopt;
 }
 
-TRAINHOOK_DECL std::string_view interruption_name(Interruption interruption) noexcept {
+inline std::string_view interruption_name(Interruption interruption) noexcept {
   switch (interruption) {
     case Interruption::Kill: return "killed";
     case Interruption::PowerLoss: return "without power";
@@ -168,8 +167,7 @@ class AuditedRun {
 
 }  // namespace detail
 
-TRAINHOOK_DECL ResumeAudit audit_resume(const std::function<void(FileSystem& disk)>& train,
-                                        const ResumeAuditOptions& options) {
+ResumeAudit audit_resume(const std::function<void(FileSystem& disk)>& train, const ResumeAuditOptions& options) {
   if (options.every == 0) throw InvalidArgumentError("audit_resume: every is 0; it must be at least 1");
   if (std::ranges::find(options.at, 0U) != options.at.end())
     throw InvalidArgumentError("audit_resume: at has a 0; file calls are counted from 1");

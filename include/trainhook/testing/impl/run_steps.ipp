@@ -21,48 +21,47 @@
 
 namespace trainhook::testing::detail {
 
-TRAINHOOK_DECL TracedHook::TracedHook(SessionRunHook& hook, std::shared_ptr<Trace> trace)
-    : hook_(&hook), trace_(std::move(trace)) {}
+TracedHook::TracedHook(SessionRunHook& hook, std::shared_ptr<Trace> trace) : hook_(&hook), trace_(std::move(trace)) {}
 
-TRAINHOOK_DECL void TracedHook::begin(Graph& graph) {
+void TracedHook::begin(Graph& graph) {
   trace_->add("begin");
   hook_->attach(services());
   hook_->begin(graph);
 }
 
-TRAINHOOK_DECL void TracedHook::after_create_session(SessionRef session, Coordinator& coordinator) {
+void TracedHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   trace_->add("after_create_session");
   hook_->after_create_session(session, coordinator);
 }
 
-TRAINHOOK_DECL SessionRunArgs TracedHook::before_run(SessionRunContext& context) {
+SessionRunArgs TracedHook::before_run(SessionRunContext& context) {
   trace_->add(fmt::format("before_run {}", run_ + 1));
   SessionRunArgs args = hook_->before_run(context);
   ++run_;  // one that throws above has not been
   return args;
 }
 
-TRAINHOOK_DECL void TracedHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
+void TracedHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   trace_->add(fmt::format("after_run {}", run_));
   hook_->after_run(context, values);
 }
 
-TRAINHOOK_DECL void TracedHook::on_run_failed(SessionRunContext& context, const std::exception_ptr& error) {
+void TracedHook::on_run_failed(SessionRunContext& context, const std::exception_ptr& error) {
   trace_->add(fmt::format("on_run_failed {}: {}", run_, describe(error)));
   hook_->on_run_failed(context, error);
 }
 
-TRAINHOOK_DECL void TracedHook::end(SessionRef session) {
+void TracedHook::end(SessionRef session) {
   trace_->add("end");
   hook_->end(session);
 }
 
-TRAINHOOK_DECL void TracedHook::abort(const std::exception_ptr& error) noexcept {
+void TracedHook::abort(const std::exception_ptr& error) noexcept {
   trace_->add(fmt::format("abort: {}", describe(error)));
   hook_->abort(error);
 }
 
-TRAINHOOK_DECL std::string TracedHook::name() const {
+std::string TracedHook::name() const {
   const std::string own = hook_->name();
   return own.empty() ? trainhook::detail::short_type_name(*hook_) : own;
 }
@@ -71,7 +70,7 @@ TRAINHOOK_DECL std::string TracedHook::name() const {
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL Trace run_steps(SessionRunHook& hook, const RunStepsOptions& options) {
+Trace run_steps(SessionRunHook& hook, const RunStepsOptions& options) {
   if (options.steps < 0) throw InvalidArgumentError("run_steps: steps is {}; it must not be negative", options.steps);
   ManualClock clock;
   MemoryFileSystem file_system;

@@ -20,25 +20,24 @@
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL Script::Script(const std::string& scope)
+Script::Script(const std::string& scope)
     : global_step(make_step(graph_, scope)), train_(graph_.add({.type = "ScriptedTrain", .name = "train"})) {
   initial_values[global_step.name()] = Tensor(std::int64_t{0});
 }
 
-TRAINHOOK_DECL Output Script::value(const std::string& name, std::function<Tensor()> give, DType dtype,
-                                    const PartialShape& shape) {
+Output Script::value(const std::string& name, std::function<Tensor()> give, DType dtype, const PartialShape& shape) {
   const Output output = graph_.add({.type = "ScriptedValue", .name = name, .outputs = {{dtype, shape}}}).output();
   values[&output.node()] = std::move(give);
   return output;
 }
 
-TRAINHOOK_DECL Operation Script::operation(const std::string& name, std::function<void()> run) {
+Operation Script::operation(const std::string& name, std::function<void()> run) {
   const Operation operation = graph_.add({.type = "ScriptedOperation", .name = name});
   operations[&operation.node()] = std::move(run);
   return operation;
 }
 
-TRAINHOOK_DECL Variable Script::variable(const std::string& name, const Tensor& initial) {
+Variable Script::variable(const std::string& name, const Tensor& initial) {
   const Output first = graph_
                            .add({.type = "Const",
                                  .name = fmt::format("{}/initial", name),
@@ -50,14 +49,14 @@ TRAINHOOK_DECL Variable Script::variable(const std::string& name, const Tensor& 
   return variable;
 }
 
-TRAINHOOK_DECL void Script::input_state(const std::string& name, const Tensor& initial) {
+void Script::input_state(const std::string& name, const Tensor& initial) {
   initial_values[name] = initial;
   inputs.insert(name);
 }
 
-TRAINHOOK_DECL std::string Script::take_requests() { return std::exchange(requests, std::string()); }
+std::string Script::take_requests() { return std::exchange(requests, std::string()); }
 
-TRAINHOOK_DECL Variable Script::make_step(Graph& graph, const std::string& scope) {
+Variable Script::make_step(Graph& graph, const std::string& scope) {
   if (scope.empty()) return create_global_step(graph);
   const Graph::Scope inside = graph.name_scope(scope);
   const Output zero = graph
@@ -71,11 +70,11 @@ TRAINHOOK_DECL Variable Script::make_step(Graph& graph, const std::string& scope
   return step;
 }
 
-TRAINHOOK_DECL ScriptedSession::ScriptedSession(Script& script) : script_(&script), variables_(script.initial_values) {
+ScriptedSession::ScriptedSession(Script& script) : script_(&script), variables_(script.initial_values) {
   ++script.sessions;
 }
 
-TRAINHOOK_DECL void ScriptedSession::execute(const RunRequest& request, std::span<Tensor> results) {
+void ScriptedSession::execute(const RunRequest& request, std::span<Tensor> results) {
   if (closed_) throw FailedPreconditionError("the scripted session is closed");
   if (results.size() != request.fetches.size()) {
     throw InvalidArgumentError("there is room for {} results of {} fetches", results.size(), request.fetches.size());
@@ -108,7 +107,7 @@ TRAINHOOK_DECL void ScriptedSession::execute(const RunRequest& request, std::spa
   }
 }
 
-TRAINHOOK_DECL std::vector<StateSpec> ScriptedSession::state() const {
+std::vector<StateSpec> ScriptedSession::state() const {
   std::map<std::string, Tensor> all = variables_;
   all.insert(script_->initial_values.begin(), script_->initial_values.end());
   std::vector<StateSpec> specs;
@@ -119,13 +118,13 @@ TRAINHOOK_DECL std::vector<StateSpec> ScriptedSession::state() const {
   return specs;
 }
 
-TRAINHOOK_DECL std::vector<NamedTensor> ScriptedSession::snapshot(std::span<const std::string> names) const {
+std::vector<NamedTensor> ScriptedSession::snapshot(std::span<const std::string> names) const {
   std::vector<NamedTensor> entries;
   for (const std::string& name : names) entries.push_back({name, variable(name)});
   return entries;
 }
 
-TRAINHOOK_DECL void ScriptedSession::load(std::span<const NamedTensor> entries) {
+void ScriptedSession::load(std::span<const NamedTensor> entries) {
   for (const NamedTensor& entry : entries) {
     const Tensor& present = variable(entry.name);
     if (entry.tensor.dtype() != present.dtype() || entry.tensor.shape() != present.shape()) {
@@ -136,23 +135,23 @@ TRAINHOOK_DECL void ScriptedSession::load(std::span<const NamedTensor> entries) 
   for (const NamedTensor& entry : entries) variable(entry.name) = entry.tensor;
 }
 
-TRAINHOOK_DECL void ScriptedSession::close() {
+void ScriptedSession::close() {
   if (!std::exchange(closed_, true)) ++script_->closes;
 }
 
-TRAINHOOK_DECL const Tensor& ScriptedSession::variable(const std::string& name) const {
+const Tensor& ScriptedSession::variable(const std::string& name) const {
   if (const auto found = variables_.find(name); found != variables_.end()) return found->second;
   const auto initial = script_->initial_values.find(name);
   if (initial == script_->initial_values.end()) throw NotFoundError("the script has no variable '{}'", name);
   return initial->second;
 }
 
-TRAINHOOK_DECL Tensor& ScriptedSession::variable(const std::string& name) {
+Tensor& ScriptedSession::variable(const std::string& name) {
   if (!variables_.contains(name)) variables_.emplace(name, std::as_const(*this).variable(name));
   return variables_.at(name);
 }
 
-TRAINHOOK_DECL void ScriptedSession::record(const RunRequest& request) const {
+void ScriptedSession::record(const RunRequest& request) const {
   std::string line = request.step ? "run step" : "run";
   std::string_view separator = request.step ? ", " : " ";
   for (const Fetch& fetch : request.fetches) {
@@ -168,7 +167,7 @@ TRAINHOOK_DECL void ScriptedSession::record(const RunRequest& request) const {
   script_->requests += fmt::format("{}\n", line);
 }
 
-TRAINHOOK_DECL Tensor ScriptedSession::evaluate(const Fetch& fetch, std::span<const Feed> feeds) {
+Tensor ScriptedSession::evaluate(const Fetch& fetch, std::span<const Feed> feeds) {
   for (const Feed& feed : feeds) {
     if (!fetch.is_operation() && Fetch(feed.key) == fetch) return feed.value;
   }
@@ -178,7 +177,7 @@ TRAINHOOK_DECL Tensor ScriptedSession::evaluate(const Fetch& fetch, std::span<co
   throw InvalidArgumentError("the script has no value for '{}'; feed one", fetch.node().name());
 }
 
-TRAINHOOK_DECL OwnedSession ScriptedSessionCreator::create_session() {
+OwnedSession ScriptedSessionCreator::create_session() {
   script_->graph().finalize();
   return OwnedSession::make<ScriptedSession>(*script_);
 }

@@ -75,13 +75,13 @@ class ThreadedRanks::Job {
   std::map<int, std::size_t> made_{};
 };
 
-TRAINHOOK_DECL void ThreadedRanks::Job::expect_alive() const {
+void ThreadedRanks::Job::expect_alive() const {
   if (!mismatch_.empty()) throw InternalError(mismatch_);
   if (ended_by_ >= 0) throw AbortedError("rank {} has ended the job: {}", ended_by_, why_);
 }
 
-TRAINHOOK_DECL void ThreadedRanks::Job::arrive(std::size_t number, std::string_view kind, int rank, int root,
-                                               std::string bytes, const Votes& votes) {
+void ThreadedRanks::Job::arrive(std::size_t number, std::string_view kind, int rank, int root, std::string bytes,
+                                const Votes& votes) {
   const std::scoped_lock lock(mutex_);
   expect_alive();
   made_[rank] = number + 1;
@@ -105,7 +105,7 @@ TRAINHOOK_DECL void ThreadedRanks::Job::arrive(std::size_t number, std::string_v
 }
 
 // The ranks that have made the call, or have not.
-TRAINHOOK_DECL std::vector<int> ThreadedRanks::Job::ranks_that(bool have_made, std::size_t number) const {
+std::vector<int> ThreadedRanks::Job::ranks_that(bool have_made, std::size_t number) const {
   std::vector<int> ranks;
   for (int rank = 0; rank < size(); ++rank) {
     const auto made = made_.find(rank);
@@ -114,7 +114,7 @@ TRAINHOOK_DECL std::vector<int> ThreadedRanks::Job::ranks_that(bool have_made, s
   return ranks;
 }
 
-TRAINHOOK_DECL ThreadedRanks::Job::Call ThreadedRanks::Job::wait(std::size_t number, int rank, Duration max_wait) {
+ThreadedRanks::Job::Call ThreadedRanks::Job::wait(std::size_t number, int rank, Duration max_wait) {
   std::unique_lock lock(mutex_);
   Call& call = calls_.at(number);
   const auto missing = [&] {
@@ -144,13 +144,13 @@ TRAINHOOK_DECL ThreadedRanks::Job::Call ThreadedRanks::Job::wait(std::size_t num
   return result;
 }
 
-TRAINHOOK_DECL void ThreadedRanks::Job::leave(int rank) {
+void ThreadedRanks::Job::leave(int rank) {
   const std::scoped_lock lock(mutex_);
   gone_.emplace_back(rank, made_[rank]);
   changed_.notify_all();
 }
 
-TRAINHOOK_DECL void ThreadedRanks::Job::end(int rank, const std::string& why) {
+void ThreadedRanks::Job::end(int rank, const std::string& why) {
   const std::scoped_lock lock(mutex_);
   if (ended_by_ < 0) {
     ended_by_ = rank;
@@ -216,13 +216,13 @@ class ThreadedRanks::Rank final : public Collective {
   bool reduces_ = false;
 };
 
-TRAINHOOK_DECL ThreadedRanks::ThreadedRanks(int size, Clock& clock) : size_(size), clock_(&clock) {
+ThreadedRanks::ThreadedRanks(int size, Clock& clock) : size_(size), clock_(&clock) {
   if (size < 1) throw InvalidArgumentError("ThreadedRanks: size is {}; it must be above 0", size);
 }
 
-TRAINHOOK_DECL ThreadedRanks::~ThreadedRanks() = default;
+ThreadedRanks::~ThreadedRanks() = default;
 
-TRAINHOOK_DECL std::vector<std::exception_ptr> ThreadedRanks::run(
+std::vector<std::exception_ptr> ThreadedRanks::run(
     const std::function<void(const std::shared_ptr<Collective>&)>& body) {
   job_ = std::make_shared<Job>(size_, *clock_);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(size_));
@@ -245,10 +245,8 @@ TRAINHOOK_DECL std::vector<std::exception_ptr> ThreadedRanks::run(
   return errors;
 }
 
-TRAINHOOK_DECL std::string ThreadedRanks::why_it_was_ended() const {
-  return job_ != nullptr ? job_->why_it_was_ended() : "";
-}
+std::string ThreadedRanks::why_it_was_ended() const { return job_ != nullptr ? job_->why_it_was_ended() : ""; }
 
-TRAINHOOK_DECL int ThreadedRanks::num_reductions() const { return job_ != nullptr ? job_->num_reductions() : 0; }
+int ThreadedRanks::num_reductions() const { return job_ != nullptr ? job_->num_reductions() : 0; }
 
 }  // namespace trainhook::testing

@@ -28,7 +28,7 @@
 namespace trainhook::testing::detail {
 
 /// Whether this process now fails in these calls, for as long as it lives.
-TRAINHOOK_DECL bool refuse_calls([[maybe_unused]] std::span<const RefusedCall> refused) {
+inline bool refuse_calls([[maybe_unused]] std::span<const RefusedCall> refused) {
 #if defined(__linux__)
   constexpr std::uint32_t kNumber = offsetof(::seccomp_data, nr);
   constexpr std::uint32_t kHigh = std::endian::native == std::endian::big ? 4 : 0;
@@ -54,7 +54,7 @@ TRAINHOOK_DECL bool refuse_calls([[maybe_unused]] std::span<const RefusedCall> r
 #endif
 }
 
-TRAINHOOK_DECL bool give_up_root() {
+inline bool give_up_root() {
   if (::geteuid() != 0) return true;
   return ::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
 }
@@ -63,7 +63,7 @@ inline constexpr int kNotPrepared = 77;       // the exit status of a child that
 inline constexpr unsigned kMostSeconds = 60;  // then a child that hangs ends by SIGALRM
 
 /// Calls `act` in a forked child for which `prepare` worked.
-TRAINHOOK_DECL std::optional<std::string> run_in_child(FunctionRef<bool()> prepare, FunctionRef<std::string()> act) {
+inline std::optional<std::string> run_in_child(FunctionRef<bool()> prepare, FunctionRef<std::string()> act) {
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0) return std::nullopt;
   const pid_t child = ::fork();
@@ -95,12 +95,11 @@ TRAINHOOK_DECL std::optional<std::string> run_in_child(FunctionRef<bool()> prepa
 
 namespace trainhook::testing {
 
-TRAINHOOK_DECL std::optional<std::string> run_refused(std::span<const RefusedCall> refused,
-                                                      FunctionRef<std::string()> act) {
+std::optional<std::string> run_refused(std::span<const RefusedCall> refused, FunctionRef<std::string()> act) {
   return detail::run_in_child([&] { return detail::refuse_calls(refused); }, act);
 }
 
-TRAINHOOK_DECL std::optional<std::string> run_unprivileged(FunctionRef<std::string()> act) {
+std::optional<std::string> run_unprivileged(FunctionRef<std::string()> act) {
   return detail::run_in_child([] { return detail::give_up_root(); }, act);
 }
 

@@ -159,6 +159,6 @@ inline constexpr std::array kAllReduce{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup all_reduce() noexcept { return detail::kAllReduce; }
+KernelGroup all_reduce() noexcept { return detail::kAllReduce; }
 
 }  // namespace trainhook::kernels

@@ -326,6 +326,6 @@ inline constexpr std::array kArray{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup array() noexcept { return detail::kArray; }
+KernelGroup array() noexcept { return detail::kArray; }
 
 }  // namespace trainhook::kernels

@@ -96,6 +96,6 @@ inline constexpr std::array kControlFlow{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup control_flow() noexcept { return detail::kControlFlow; }
+KernelGroup control_flow() noexcept { return detail::kControlFlow; }
 
 }  // namespace trainhook::kernels

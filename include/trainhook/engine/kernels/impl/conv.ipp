@@ -343,6 +343,6 @@ inline constexpr std::array kConv{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup conv() noexcept { return detail::kConv; }
+KernelGroup conv() noexcept { return detail::kConv; }
 
 }  // namespace trainhook::kernels

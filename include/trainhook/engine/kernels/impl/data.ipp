@@ -112,6 +112,6 @@ inline constexpr std::array kData{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup data() noexcept { return detail::kData; }
+KernelGroup data() noexcept { return detail::kData; }
 
 }  // namespace trainhook::kernels

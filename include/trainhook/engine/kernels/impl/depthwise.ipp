@@ -173,6 +173,6 @@ inline constexpr std::array kDepthwise{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup depthwise() noexcept { return detail::kDepthwise; }
+KernelGroup depthwise() noexcept { return detail::kDepthwise; }
 
 }  // namespace trainhook::kernels

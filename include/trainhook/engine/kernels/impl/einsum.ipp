@@ -135,6 +135,6 @@ inline constexpr std::array kEinsum{KernelDef{.type = "Einsum", .make = make_ein
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup einsum() noexcept { return detail::kEinsum; }
+KernelGroup einsum() noexcept { return detail::kEinsum; }
 
 }  // namespace trainhook::kernels

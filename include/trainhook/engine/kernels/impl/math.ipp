@@ -323,6 +323,6 @@ inline constexpr std::array kMath{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup math() noexcept { return detail::kMath; }
+KernelGroup math() noexcept { return detail::kMath; }
 
 }  // namespace trainhook::kernels

@@ -204,6 +204,6 @@ inline constexpr std::array kMatmul{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup matmul() noexcept { return detail::kMatmul; }
+KernelGroup matmul() noexcept { return detail::kMatmul; }
 
 }  // namespace trainhook::kernels

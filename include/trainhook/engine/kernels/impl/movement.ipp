@@ -294,6 +294,6 @@ inline constexpr std::array kMovement{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup movement() noexcept { return detail::kMovement; }
+KernelGroup movement() noexcept { return detail::kMovement; }
 
 }  // namespace trainhook::kernels

@@ -273,6 +273,6 @@ inline constexpr std::array kNn{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup nn() noexcept { return detail::kNn; }
+KernelGroup nn() noexcept { return detail::kNn; }
 
 }  // namespace trainhook::kernels

@@ -233,6 +233,6 @@ inline constexpr std::array kNormalization{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup normalization() noexcept { return detail::kNormalization; }
+KernelGroup normalization() noexcept { return detail::kNormalization; }
 
 }  // namespace trainhook::kernels

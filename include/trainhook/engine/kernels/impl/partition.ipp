@@ -193,6 +193,6 @@ inline constexpr std::array kPartition{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup partition() noexcept { return detail::kPartition; }
+KernelGroup partition() noexcept { return detail::kPartition; }
 
 }  // namespace trainhook::kernels

@@ -235,6 +235,6 @@ inline constexpr std::array kPool{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup pool() noexcept { return detail::kPool; }
+KernelGroup pool() noexcept { return detail::kPool; }
 
 }  // namespace trainhook::kernels

@@ -322,6 +322,6 @@ inline constexpr std::array kQueue{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup queue() noexcept { return detail::kQueue; }
+KernelGroup queue() noexcept { return detail::kQueue; }
 
 }  // namespace trainhook::kernels

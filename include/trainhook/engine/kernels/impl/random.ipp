@@ -254,6 +254,6 @@ inline constexpr std::array kRandom{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup random() noexcept { return detail::kRandom; }
+KernelGroup random() noexcept { return detail::kRandom; }
 
 }  // namespace trainhook::kernels

@@ -95,6 +95,6 @@ inline constexpr std::array kRanking{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup ranking() noexcept { return detail::kRanking; }
+KernelGroup ranking() noexcept { return detail::kRanking; }
 
 }  // namespace trainhook::kernels

@@ -326,6 +326,6 @@ inline constexpr std::array kRearrange{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup rearrange() noexcept { return detail::kRearrange; }
+KernelGroup rearrange() noexcept { return detail::kRearrange; }
 
 }  // namespace trainhook::kernels

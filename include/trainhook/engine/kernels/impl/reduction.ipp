@@ -298,6 +298,6 @@ inline constexpr std::array kReduction{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup reduction() noexcept { return detail::kReduction; }
+KernelGroup reduction() noexcept { return detail::kReduction; }
 
 }  // namespace trainhook::kernels

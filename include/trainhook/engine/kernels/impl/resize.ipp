@@ -198,6 +198,6 @@ inline constexpr std::array kResize{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup resize() noexcept { return detail::kResize; }
+KernelGroup resize() noexcept { return detail::kResize; }
 
 }  // namespace trainhook::kernels

@@ -52,6 +52,6 @@ inline constexpr std::array kRestore{KernelDef{.type = "RestoreV2", .make = make
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup restore() noexcept { return detail::kRestore; }
+KernelGroup restore() noexcept { return detail::kRestore; }
 
 }  // namespace trainhook::kernels

@@ -283,6 +283,6 @@ inline constexpr std::array kSelection{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup selection() noexcept { return detail::kSelection; }
+KernelGroup selection() noexcept { return detail::kSelection; }
 
 }  // namespace trainhook::kernels

@@ -331,6 +331,6 @@ inline constexpr std::array kSparseTraining{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup sparse_training() noexcept { return detail::kSparseTraining; }
+KernelGroup sparse_training() noexcept { return detail::kSparseTraining; }
 
 }  // namespace trainhook::kernels

@@ -121,6 +121,6 @@ inline constexpr std::array kSpecial{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup special() noexcept { return detail::kSpecial; }
+KernelGroup special() noexcept { return detail::kSpecial; }
 
 }  // namespace trainhook::kernels

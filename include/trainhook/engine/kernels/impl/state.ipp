@@ -171,6 +171,6 @@ inline constexpr std::array kState{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup state() noexcept { return detail::kState; }
+KernelGroup state() noexcept { return detail::kState; }
 
 }  // namespace trainhook::kernels

@@ -77,6 +77,6 @@ inline constexpr std::array kStridedSlice{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup strided_slice() noexcept { return detail::kStridedSlice; }
+KernelGroup strided_slice() noexcept { return detail::kStridedSlice; }
 
 }  // namespace trainhook::kernels

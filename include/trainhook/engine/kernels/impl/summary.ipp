@@ -136,6 +136,6 @@ inline constexpr std::array kSummary{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup summary() noexcept { return detail::kSummary; }
+KernelGroup summary() noexcept { return detail::kSummary; }
 
 }  // namespace trainhook::kernels

@@ -204,6 +204,6 @@ inline constexpr std::array kTraining{
 
 }  // namespace detail
 
-TRAINHOOK_DECL KernelGroup training() noexcept { return detail::kTraining; }
+KernelGroup training() noexcept { return detail::kTraining; }
 
 }  // namespace trainhook::kernels

@@ -24,12 +24,10 @@ namespace trainhook::detail {
 /// The collection of `std::shared_ptr<AllReducer>`; the attribute `reducer` is a place in it.
 inline constexpr std::string_view kAllReducers = "trainhook/all_reducers";
 
-TRAINHOOK_DECL PartialShape all_reduced_shape(const NodeSpec& node, std::size_t index) {
-  return node.inputs[index].shape();
-}
+inline PartialShape all_reduced_shape(const NodeSpec& node, std::size_t index) { return node.inputs[index].shape(); }
 
 /// A value affects the losses of all ranks, so its gradient is the same reduction of the gradients of all ranks.
-TRAINHOOK_DECL Grads all_reduce_grad(const GradientContext& c) {
+inline Grads all_reduce_grad(const GradientContext& c) {
   std::vector<Output> grads;
   for (std::size_t i = 0; i < c.input_count(); ++i)
     grads.push_back(c.grad(i).has_value() ? c.grad(i) : zeros_like(c.output(i)));
@@ -44,7 +42,7 @@ TRAINHOOK_DECL Grads all_reduce_grad(const GradientContext& c) {
 }
 
 /// The result of a value that input 0, a TrainhookAllReduceStart, takes.
-TRAINHOOK_DECL PartialShape started_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape started_shape(const NodeSpec& node, std::size_t index) {
   const std::span<const Output> values = node.inputs[0].node().inputs();
   return index < values.size() ? values[index].shape() : PartialShape();
 }
@@ -63,9 +61,9 @@ inline constexpr OpDef kTrainhookAllReduceStartOp{"TrainhookAllReduceStart", "N*
 inline constexpr std::array kAllReduceOps{&kTrainhookAllReduceOp, &kTrainhookAllReduceFinishOp,
                                           &kTrainhookAllReduceStartOp};
 
-TRAINHOOK_DECL OpFamily all_reduce_ops() noexcept { return kAllReduceOps; }
+OpFamily all_reduce_ops() noexcept { return kAllReduceOps; }
 
-TRAINHOOK_DECL std::shared_ptr<AllReducer> all_reducer_of(const Node& node) {
+std::shared_ptr<AllReducer> all_reducer_of(const Node& node) {
   const auto place = node.attr<std::int64_t>("reducer");
   const auto all = node.graph().collection<std::shared_ptr<AllReducer>>(kAllReducers);
   if (place >= 0 && static_cast<std::size_t>(place) < all.size()) return all[static_cast<std::size_t>(place)];
@@ -76,8 +74,8 @@ TRAINHOOK_DECL std::shared_ptr<AllReducer> all_reducer_of(const Node& node) {
 }
 
 /// Returns the reducer's place in the graph's collection. @throws InvalidArgumentError for what cannot be reduced.
-TRAINHOOK_DECL std::int64_t expect_reducible(const std::vector<Output>& values, Reduction reduction,
-                                             const std::shared_ptr<AllReducer>& reducer) {
+inline std::int64_t expect_reducible(const std::vector<Output>& values, Reduction reduction,
+                                     const std::shared_ptr<AllReducer>& reducer) {
   if (values.empty()) throw InvalidArgumentError("all_reduce: there are no values; give at least one");
   if (reducer == nullptr)
     throw InvalidArgumentError("all_reduce: the reducer is null; make one with mpi::reducer(comm)");
@@ -93,11 +91,11 @@ TRAINHOOK_DECL std::int64_t expect_reducible(const std::vector<Output>& values, 
   return place;
 }
 
-TRAINHOOK_DECL std::string reduction_name(Reduction reduction) { return reduction == Reduction::Mean ? "mean" : "sum"; }
+inline std::string reduction_name(Reduction reduction) { return reduction == Reduction::Mean ? "mean" : "sum"; }
 
-TRAINHOOK_DECL SplitAllReduce split_all_reduce(const std::vector<Output>& values, Reduction reduction,
-                                               const std::shared_ptr<AllReducer>& reducer,
-                                               const std::optional<SplitAllReduce>& previous) {
+SplitAllReduce split_all_reduce(const std::vector<Output>& values, Reduction reduction,
+                                const std::shared_ptr<AllReducer>& reducer,
+                                const std::optional<SplitAllReduce>& previous) {
   const std::int64_t place = expect_reducible(values, reduction, reducer);
   Graph& graph = values.front().graph();
   NodeSpec start{.name = "AllReduceStart", .inputs = values, .attrs = {{"reducer", place}}};
@@ -117,12 +115,12 @@ TRAINHOOK_DECL SplitAllReduce split_all_reduce(const std::vector<Output>& values
 
 namespace trainhook {
 
-TRAINHOOK_DECL BackgroundSum::~BackgroundSum() = default;
+BackgroundSum::~BackgroundSum() = default;
 
-TRAINHOOK_DECL AllReducer::~AllReducer() = default;
+AllReducer::~AllReducer() = default;
 
-TRAINHOOK_DECL std::vector<Output> all_reduce(const std::vector<Output>& values, Reduction reduction,
-                                              const std::shared_ptr<AllReducer>& reducer, std::string_view name) {
+std::vector<Output> all_reduce(const std::vector<Output>& values, Reduction reduction,
+                               const std::shared_ptr<AllReducer>& reducer, std::string_view name) {
   const std::int64_t place = detail::expect_reducible(values, reduction, reducer);
   const Operation op =
       detail::add_node(values.front().graph(), detail::kTrainhookAllReduceOp,

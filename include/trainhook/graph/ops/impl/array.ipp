@@ -26,12 +26,12 @@
 namespace trainhook::detail {
 
 /// The rank of the input of the same number as the extent of a vector.
-TRAINHOOK_DECL PartialShape vector_of_rank(const NodeSpec& node, std::size_t index) {
+inline PartialShape vector_of_rank(const NodeSpec& node, std::size_t index) {
   const PartialShape& shape = node.inputs[index].shape();
   return PartialShape{shape.has_rank() ? static_cast<std::int64_t>(shape.rank()) : kUnknownDim};
 }
 
-TRAINHOOK_DECL std::int64_t integers_in_range(std::int64_t start, std::int64_t limit, std::int64_t delta) {
+std::int64_t integers_in_range(std::int64_t start, std::int64_t limit, std::int64_t delta) {
   if (delta == 0 || (delta > 0 ? start > limit : start < limit)) return kUnknownDim;
   const auto from = static_cast<std::uint64_t>(start);  // the distance of two numbers may not fit an int64
   const auto to = static_cast<std::uint64_t>(limit);
@@ -41,7 +41,7 @@ TRAINHOOK_DECL std::int64_t integers_in_range(std::int64_t start, std::int64_t l
   return std::in_range<std::int64_t>(count) ? static_cast<std::int64_t>(count) : kUnknownDim;
 }
 
-TRAINHOOK_DECL PartialShape range_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape range_shape(const NodeSpec& node, std::size_t) {
   for (const Output& number : node.inputs) require_rank(label(node), number, 0);
   const auto first = constant_integers(node.inputs[0]);
   const auto last = constant_integers(node.inputs[1]);
@@ -56,7 +56,7 @@ TRAINHOOK_DECL PartialShape range_shape(const NodeSpec& node, std::size_t) {
 }
 
 /// The product of the dimensions that are known; nothing if it does not fit.
-TRAINHOOK_DECL std::optional<std::int64_t> product_of_known(std::span<const std::int64_t> dims) {
+inline std::optional<std::int64_t> product_of_known(std::span<const std::int64_t> dims) {
   std::int64_t product = 1;
   for (const std::int64_t dim : dims) {
     if (dim != kUnknownDim && __builtin_mul_overflow(product, dim, &product)) return std::nullopt;
@@ -64,7 +64,7 @@ TRAINHOOK_DECL std::optional<std::int64_t> product_of_known(std::span<const std:
   return product;
 }
 
-TRAINHOOK_DECL PartialShape reshape_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape reshape_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   PartialShape to = shape_rules::dims_in<1>(node, 0);
   const auto constant = constant_integers(node.inputs[1]);
@@ -85,7 +85,7 @@ TRAINHOOK_DECL PartialShape reshape_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape transpose_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape transpose_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& shape = node.inputs[0].shape();
   const auto perm = constant_integers(node.inputs[1]);
   require_rank(label(node), node.inputs[1], 1);
@@ -104,19 +104,19 @@ TRAINHOOK_DECL PartialShape transpose_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape permutation_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape permutation_shape(const NodeSpec& node, std::size_t) {
   require_rank(label(node), node.inputs[0], 1);
   return node.inputs[0].shape().has_rank() ? node.inputs[0].shape() : PartialShape{kUnknownDim};
 }
 
-TRAINHOOK_DECL PartialShape expand_dims_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape expand_dims_shape(const NodeSpec& node, std::size_t) {
   const auto axis = constant_integers(node.inputs[1]);
   if (axis && axis->size() != 1)
     throw InvalidArgumentError("{}: {} must be a single axis", label(node), node.inputs[1]);
   return axis ? with_dim(node, axis->front(), 1) : PartialShape();
 }
 
-TRAINHOOK_DECL PartialShape squeeze_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape squeeze_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   const PartialShape& from = x.shape();
   const auto& axes = attr_of<Dims>(node, "squeeze_dims");
@@ -132,7 +132,7 @@ TRAINHOOK_DECL PartialShape squeeze_shape(const NodeSpec& node, std::size_t) {
   return reduced_shape(from, gone, false);
 }
 
-TRAINHOOK_DECL PartialShape one_hot_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape one_hot_shape(const NodeSpec& node, std::size_t) {
   const auto depth = constant_integers(node.inputs[1]);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) require_rank(label(node), node.inputs[i], 0);
   if (depth && depth->front() < 0) throw InvalidArgumentError("{}: depth {} is negative", label(node), depth->front());
@@ -140,16 +140,16 @@ TRAINHOOK_DECL PartialShape one_hot_shape(const NodeSpec& node, std::size_t) {
 }
 
 /// The number of different elements is unknown before the graph runs; each element has an index among them.
-TRAINHOOK_DECL PartialShape unique_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape unique_shape(const NodeSpec& node, std::size_t index) {
   require_rank(label(node), node.inputs[0], 1);
   return index == 0 ? PartialShape{kUnknownDim} : node.inputs[0].shape();
 }
 
-TRAINHOOK_DECL Output shape_tensor(const Output& x) {
+Output shape_tensor(const Output& x) {
   return x.shape().is_fully_known() ? constant_ints(x.graph(), dims_of(x.shape()), "Shape") : shape(x);
 }
 
-TRAINHOOK_DECL Output reshape_like(const Output& grad, const Output& x) {
+Output reshape_like(const Output& grad, const Output& x) {
   const PartialShape& shape = x.shape();
   if (shape.has_rank() && (shape == grad.shape()) && (shape.is_fully_known() || shape.rank() == 1)) return grad;
   const auto unknown = std::ranges::count(shape.dims(), kUnknownDim);
@@ -158,18 +158,16 @@ TRAINHOOK_DECL Output reshape_like(const Output& grad, const Output& x) {
   return reshape(grad, trainhook::shape(x));
 }
 
-TRAINHOOK_DECL Grads cast_grad(const GradientContext& context) {
-  return {cast(context.grad(), context.input(0).dtype())};
-}
+inline Grads cast_grad(const GradientContext& context) { return {cast(context.grad(), context.input(0).dtype())}; }
 
 /// The gradient of ops that only change the shape of input 0.
-TRAINHOOK_DECL Grads reshape_grad(const GradientContext& context) {
+inline Grads reshape_grad(const GradientContext& context) {
   Grads result(context.input_count());
   result[0] = reshape_like(context.grad(), context.input(0));
   return result;
 }
 
-TRAINHOOK_DECL Grads transpose_grad(const GradientContext& context);
+inline Grads transpose_grad(const GradientContext& context);
 
 inline constexpr OpDef kCastOp{"Cast", "SrcT -> DstT", "SrcT:{bool,number} DstT:{bool,number} Truncate:bool=false",
                                shape_rules::like<0>, cast_grad};
@@ -193,7 +191,7 @@ inline constexpr OpDef kTransposeOp{"Transpose", "T Tperm -> T", "Tperm:{int32,i
                                     transpose_grad};
 inline constexpr OpDef kUniqueOp{"Unique", "T -> T out_idx", "out_idx:{int32,int64}=int32", unique_shape};
 
-TRAINHOOK_DECL Grads transpose_grad(const GradientContext& context) {
+Grads transpose_grad(const GradientContext& context) {
   const Output grad = context.grad();
   if (const auto perm = constant_integers(context.input(1))) {
     Dims inverse(perm->size());
@@ -206,11 +204,9 @@ TRAINHOOK_DECL Grads transpose_grad(const GradientContext& context) {
   return {add_node(context.graph(), kTransposeOp, back).output(), Output()};
 }
 
-TRAINHOOK_DECL Output shape_as(const Output& x, DType dtype) {
-  return add_op(kShapeOp, {}, {x}, {{"out_type", dtype}});
-}
+Output shape_as(const Output& x, DType dtype) { return add_op(kShapeOp, {}, {x}, {{"out_type", dtype}}); }
 
-TRAINHOOK_DECL Output reshape_to(const Output& x, const Output& to, const PartialShape& known) {
+Output reshape_to(const Output& x, const Output& to, const PartialShape& known) {
   return add_node(graph_of("Reshape", x), kReshapeOp, {.inputs = {x, to}, .outputs = {{x.dtype(), known}}}).output();
 }
 
@@ -218,39 +214,37 @@ inline constexpr std::array kArrayOps{
     &kCastOp,   &kExpandDimsOp, &kInvertPermutationOp, &kOneHotOp,    &kRangeOp, &kRankOp, &kReshapeOp, &kShapeOp,
     &kShapeNOp, &kSizeOp,       &kSqueezeOp,           &kTransposeOp, &kUniqueOp};
 
-TRAINHOOK_DECL OpFamily array_ops() noexcept { return kArrayOps; }
+OpFamily array_ops() noexcept { return kArrayOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output cast(Output x, DType dtype, std::string_view name) {
+Output cast(Output x, DType dtype, std::string_view name) {
   static_cast<void>(detail::graph_of("Cast", x));
   return x.dtype() == dtype ? x : detail::add_op(detail::kCastOp, name, {x}, {{"DstT", dtype}});
 }
 
-TRAINHOOK_DECL Output shape(Output x, std::string_view name) { return detail::add_op(detail::kShapeOp, name, {x}); }
+Output shape(Output x, std::string_view name) { return detail::add_op(detail::kShapeOp, name, {x}); }
 
-TRAINHOOK_DECL Output size(Output x, std::string_view name) { return detail::add_op(detail::kSizeOp, name, {x}); }
+Output size(Output x, std::string_view name) { return detail::add_op(detail::kSizeOp, name, {x}); }
 
-TRAINHOOK_DECL Output rank(Output x, std::string_view name) { return detail::add_op(detail::kRankOp, name, {x}); }
+Output rank(Output x, std::string_view name) { return detail::add_op(detail::kRankOp, name, {x}); }
 
-TRAINHOOK_DECL Output range(Output start, Output limit, Output delta, std::string_view name) {
+Output range(Output start, Output limit, Output delta, std::string_view name) {
   return detail::add_op(detail::kRangeOp, name, {start, limit, delta});
 }
 
-TRAINHOOK_DECL Output reshape(Output x, Output to, std::string_view name) {
-  return detail::add_op(detail::kReshapeOp, name, {x, to});
-}
+Output reshape(Output x, Output to, std::string_view name) { return detail::add_op(detail::kReshapeOp, name, {x, to}); }
 
-TRAINHOOK_DECL Output reshape(Output x, const std::vector<std::int64_t>& dims, std::string_view name) {
+Output reshape(Output x, const std::vector<std::int64_t>& dims, std::string_view name) {
   if (std::ranges::count(dims, kUnknownDim) > 1)
     throw InvalidArgumentError("Reshape: only one dimension of {} may be -1", detail::dims_to_string(dims));
   const std::string base(name.empty() ? "Reshape" : name);
   return reshape(x, detail::constant_ints(detail::graph_of("Reshape", x), dims, base + "/shape"), base);
 }
 
-TRAINHOOK_DECL Output transpose(Output x, std::vector<std::int64_t> perm, std::string_view name) {
+Output transpose(Output x, std::vector<std::int64_t> perm, std::string_view name) {
   Graph& graph = detail::graph_of("Transpose", x);
   if (perm.empty()) {
     if (!x.shape().has_rank()) throw InvalidArgumentError("Transpose: {} has no known rank; give perm", x);
@@ -260,16 +254,16 @@ TRAINHOOK_DECL Output transpose(Output x, std::vector<std::int64_t> perm, std::s
   return detail::add_op(detail::kTransposeOp, name, {x, order});
 }
 
-TRAINHOOK_DECL Output expand_dims(Output x, std::int64_t axis, std::string_view name) {
+Output expand_dims(Output x, std::int64_t axis, std::string_view name) {
   const Output at = detail::constant_int(detail::graph_of("ExpandDims", x), axis, fmt::format("{}/dim", name));
   return detail::add_op(detail::kExpandDimsOp, name, {x, at});
 }
 
-TRAINHOOK_DECL Output squeeze(Output x, const std::vector<std::int64_t>& axis, std::string_view name) {
+Output squeeze(Output x, const std::vector<std::int64_t>& axis, std::string_view name) {
   return detail::add_op(detail::kSqueezeOp, name, {x}, {{"squeeze_dims", axis}});
 }
 
-TRAINHOOK_DECL Output one_hot(Output indices, std::int64_t depth, const OneHotOptions& options, std::string_view name) {
+Output one_hot(Output indices, std::int64_t depth, const OneHotOptions& options, std::string_view name) {
   Graph& graph = detail::graph_of("OneHot", indices);
   const Output depth_node = detail::constant_int(graph, depth, fmt::format("{}/depth", name));
   const Output on = constant(graph, detail::filled_tensor(options.dtype, Shape{}, options.on_value),

@@ -24,7 +24,7 @@
 namespace trainhook::detail {
 
 /// What the dimensions before the matrices are broadcast to.
-TRAINHOOK_DECL Dims broadcast_batch(const NodeSpec& node) {
+inline Dims broadcast_batch(const NodeSpec& node) {
   const PartialShape& a = node.inputs[0].shape();
   const PartialShape& b = node.inputs[1].shape();
   const std::size_t rank = (std::max)(a.rank(), b.rank());
@@ -42,7 +42,7 @@ TRAINHOOK_DECL Dims broadcast_batch(const NodeSpec& node) {
   return dims;
 }
 
-TRAINHOOK_DECL PartialShape batch_matmul_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape batch_matmul_shape(const NodeSpec& node, std::size_t) {
   const bool ta = attr_of<bool>(node, "adj_x");
   const bool tb = attr_of<bool>(node, "adj_y");
   const auto dim = [&](const Output& x, std::size_t back) {
@@ -66,11 +66,11 @@ TRAINHOOK_DECL PartialShape batch_matmul_shape(const NodeSpec& node, std::size_t
 }
 
 /// The dimensions of `x` before its matrices, when the graph runs.
-TRAINHOOK_DECL Output batch_dims(const Output& x) { return strided_slice(trainhook::shape(x), {0}, {-2}, {1}); }
+inline Output batch_dims(const Output& x) { return strided_slice(trainhook::shape(x), {0}, {-2}, {1}); }
 
 /// `grad`, of the broadcast batch of `x` and `other`, summed to the shape of `x`.
-TRAINHOOK_DECL Output unbroadcast_batch(const GradientContext& context, const Output& grad, const Output& x,
-                                        const Output& other) {
+inline Output unbroadcast_batch(const GradientContext& context, const Output& grad, const Output& x,
+                                const Output& other) {
   const PartialShape& mine = x.shape();
   const PartialShape& its = other.shape();
   if (mine.has_rank() && its.has_rank() && mine.rank() == its.rank()) {
@@ -82,7 +82,7 @@ TRAINHOOK_DECL Output unbroadcast_batch(const GradientContext& context, const Ou
   return reshape_like(context.add("Sum", {grad, axes.output(0)}, {{"keep_dims", false}}), x);
 }
 
-TRAINHOOK_DECL Grads batch_matmul_grad(const GradientContext& context) {
+inline Grads batch_matmul_grad(const GradientContext& context) {
   const bool ta = context.node().attr<bool>("adj_x");
   const bool tb = context.node().attr<bool>("adj_y");
   const Output a = context.input(0);
@@ -107,10 +107,9 @@ inline constexpr OpDef kBatchMatMulV2Op{
 
 inline constexpr std::array kBatchMatMulOps{&kBatchMatMulV2Op};
 
-TRAINHOOK_DECL OpFamily batch_matmul_ops() noexcept { return kBatchMatMulOps; }
+OpFamily batch_matmul_ops() noexcept { return kBatchMatMulOps; }
 
-TRAINHOOK_DECL Output batch_matmul(const Output& a, const Output& b, bool transpose_a, bool transpose_b,
-                                   std::string_view name) {
+Output batch_matmul(const Output& a, const Output& b, bool transpose_a, bool transpose_b, std::string_view name) {
   return add_op(kBatchMatMulV2Op, name, {a, b}, {{"adj_x", transpose_a}, {"adj_y", transpose_b}});
 }
 

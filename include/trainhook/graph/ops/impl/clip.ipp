@@ -21,7 +21,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output global_norm(const std::vector<Output>& tensors, std::string_view name) {
+Output global_norm(const std::vector<Output>& tensors, std::string_view name) {
   std::vector<Output> given;
   std::ranges::copy_if(tensors, std::back_inserter(given), [](const Output& tensor) { return tensor.has_value(); });
   if (given.empty()) throw InvalidArgumentError("{} needs at least one tensor", name);
@@ -33,8 +33,7 @@ TRAINHOOK_DECL Output global_norm(const std::vector<Output>& tensors, std::strin
   return sqrt(reduce_sum(stack(halves)) * 2.0, whole);
 }
 
-TRAINHOOK_DECL ClippedByNorm clip_by_global_norm(const std::vector<Output>& tensors, double clip_norm,
-                                                 std::string_view name) {
+ClippedByNorm clip_by_global_norm(const std::vector<Output>& tensors, double clip_norm, std::string_view name) {
   if (!(clip_norm > 0)) throw InvalidArgumentError("{}: clip_norm {} must be positive", name, clip_norm);
   ClippedByNorm result{.norm = global_norm(tensors)};
   const Output& norm = result.norm;

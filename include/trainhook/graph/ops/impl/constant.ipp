@@ -22,7 +22,7 @@
 namespace trainhook::detail {
 
 /// The shape of the constant in the attribute `value`, which has to be of the dtype in the attribute `dtype`.
-TRAINHOOK_DECL PartialShape const_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape const_shape(const NodeSpec& node, std::size_t) {
   const Tensor& value = attr_of<Tensor>(node, "value");
   if (value.dtype() != attr_of<DType>(node, "dtype")) {
     throw InvalidArgumentError("{} holds {}{}, which is not of its dtype", label(node), value.dtype(), value.shape());
@@ -30,7 +30,7 @@ TRAINHOOK_DECL PartialShape const_shape(const NodeSpec& node, std::size_t) {
   return value.shape();
 }
 
-TRAINHOOK_DECL PartialShape placeholder_with_default_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape placeholder_with_default_shape(const NodeSpec& node, std::size_t) {
   const auto& shape = attr_of<PartialShape>(node, "shape");
   if (!node.inputs[0].shape().compatible_with(shape))
     throw InvalidArgumentError("{}: the default {} does not fit shape {}", label(node), node.inputs[0], shape);
@@ -48,27 +48,27 @@ inline constexpr OpDef kZerosLikeOp{"ZerosLike", "T -> T", "", shape_rules::like
 inline constexpr std::array kConstantOps{&kConstOp, &kOnesLikeOp, &kPlaceholderOp, &kPlaceholderWithDefaultOp,
                                          &kZerosLikeOp};
 
-TRAINHOOK_DECL OpFamily constant_ops() noexcept { return kConstantOps; }
+OpFamily constant_ops() noexcept { return kConstantOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output constant(Graph& graph, const Tensor& value, std::string_view name) {
+Output constant(Graph& graph, const Tensor& value, std::string_view name) {
   if (!value.has_value()) throw InvalidArgumentError("constant {}: the tensor holds no value", name);
   return detail::add_node(graph, detail::kConstOp,
                           {.name = std::string(name), .attrs = {{"dtype", value.dtype()}, {"value", value}}})
       .output();
 }
 
-TRAINHOOK_DECL Output placeholder(Graph& graph, DType dtype, const PartialShape& shape, std::string_view name) {
+Output placeholder(Graph& graph, DType dtype, const PartialShape& shape, std::string_view name) {
   if (dtype_name(dtype) == "invalid") throw InvalidArgumentError("placeholder {} needs a dtype", name);
   return detail::add_node(graph, detail::kPlaceholderOp,
                           {.name = std::string(name), .attrs = {{"dtype", dtype}, {"shape", shape}}})
       .output();
 }
 
-TRAINHOOK_DECL Output placeholder_with_default(Output input, const PartialShape& shape, std::string_view name) {
+Output placeholder_with_default(Output input, const PartialShape& shape, std::string_view name) {
   return detail::add_op(detail::kPlaceholderWithDefaultOp, name, {input}, {{"shape", shape}});
 }
 
@@ -96,7 +96,7 @@ T number_as(long double value) {
   return static_cast<T>(value);
 }
 
-TRAINHOOK_DECL Tensor filled_tensor(DType dtype, const Shape& shape, long double value) {
+Tensor filled_tensor(DType dtype, const Shape& shape, long double value) {
   if (value == 0 && dtype != DType::String) return Tensor(dtype, shape);
   switch (dtype) {
     case DType::Float: return filled_with(shape, number_as<float>(value));
@@ -116,7 +116,7 @@ TRAINHOOK_DECL Tensor filled_tensor(DType dtype, const Shape& shape, long double
   }
 }
 
-TRAINHOOK_DECL Output constant_ints(Graph& graph, const std::vector<std::int64_t>& values, std::string_view name) {
+Output constant_ints(Graph& graph, const std::vector<std::int64_t>& values, std::string_view name) {
   Tensor tensor = Tensor::uninitialized(DType::Int32, Shape{static_cast<std::int64_t>(values.size())});
   std::ranges::transform(values, tensor.overwrite_data<std::int32_t>().begin(), [&](std::int64_t value) {
     if (value != static_cast<std::int32_t>(value)) throw InvalidArgumentError("{}: {} does not fit int32", name, value);
@@ -125,7 +125,7 @@ TRAINHOOK_DECL Output constant_ints(Graph& graph, const std::vector<std::int64_t
   return constant(graph, tensor, name);
 }
 
-TRAINHOOK_DECL Output constant_int(Graph& graph, std::int64_t value, std::string_view name) {
+Output constant_int(Graph& graph, std::int64_t value, std::string_view name) {
   if (value != static_cast<std::int32_t>(value)) throw InvalidArgumentError("{}: {} does not fit int32", name, value);
   return constant(graph, Tensor(static_cast<std::int32_t>(value)), name);
 }
@@ -134,20 +134,16 @@ TRAINHOOK_DECL Output constant_int(Graph& graph, std::int64_t value, std::string
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output zeros(Graph& graph, const Shape& shape, DType dtype, std::string_view name) {
+Output zeros(Graph& graph, const Shape& shape, DType dtype, std::string_view name) {
   return constant(graph, Tensor(dtype, shape), name);
 }
 
-TRAINHOOK_DECL Output ones(Graph& graph, const Shape& shape, DType dtype, std::string_view name) {
+Output ones(Graph& graph, const Shape& shape, DType dtype, std::string_view name) {
   return constant(graph, detail::filled_tensor(dtype, shape, 1), name);
 }
 
-TRAINHOOK_DECL Output zeros_like(Output x, std::string_view name) {
-  return detail::add_op(detail::kZerosLikeOp, name, {x});
-}
+Output zeros_like(Output x, std::string_view name) { return detail::add_op(detail::kZerosLikeOp, name, {x}); }
 
-TRAINHOOK_DECL Output ones_like(Output x, std::string_view name) {
-  return detail::add_op(detail::kOnesLikeOp, name, {x});
-}
+Output ones_like(Output x, std::string_view name) { return detail::add_op(detail::kOnesLikeOp, name, {x}); }
 
 }  // namespace trainhook

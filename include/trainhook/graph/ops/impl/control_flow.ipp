@@ -24,13 +24,13 @@ inline constexpr OpDef kIdentityOp{"Identity", "T -> T", "", shape_rules::like<0
                                    [](const GradientContext& context) { return Grads{context.grad()}; }};
 inline constexpr OpDef kNoOpOp{"NoOp", "->"};
 
-TRAINHOOK_DECL PartialShape switch_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape switch_shape(const NodeSpec& node, std::size_t) {
   require_rank(label(node), node.inputs[1], 0);
   return node.inputs[0].shape();
 }
 
 /// What the branches that meet agree on, and the number of the branch.
-TRAINHOOK_DECL PartialShape merge_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape merge_shape(const NodeSpec& node, std::size_t index) {
   if (index == 1) return Shape{};
   if (node.inputs.empty()) throw InvalidArgumentError("{} has no inputs", label(node));
   const PartialShape& first = node.inputs[0].shape();
@@ -44,7 +44,7 @@ TRAINHOOK_DECL PartialShape merge_shape(const NodeSpec& node, std::size_t index)
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL Grads print_grad(const GradientContext& context) {
+inline Grads print_grad(const GradientContext& context) {
   Grads result(context.input_count());
   result[0] = context.grad();
   return result;
@@ -61,34 +61,29 @@ inline constexpr OpDef kStopGradientOp{"StopGradient", "T -> T", "", shape_rules
 inline constexpr std::array kControlFlowOps{&kAssertOp, &kIdentityOp,  &kMergeOp,        &kNoOpOp,
                                             &kPrintOp,  &kRefSwitchOp, &kStopGradientOp, &kSwitchOp};
 
-TRAINHOOK_DECL OpFamily control_flow_ops() noexcept { return kControlFlowOps; }
+OpFamily control_flow_ops() noexcept { return kControlFlowOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output identity(Output x, std::string_view name) {
-  return detail::add_op(detail::kIdentityOp, name, {x});
-}
+Output identity(Output x, std::string_view name) { return detail::add_op(detail::kIdentityOp, name, {x}); }
 
-TRAINHOOK_DECL Output stop_gradient(Output x, std::string_view name) {
-  return detail::add_op(detail::kStopGradientOp, name, {x});
-}
+Output stop_gradient(Output x, std::string_view name) { return detail::add_op(detail::kStopGradientOp, name, {x}); }
 
-TRAINHOOK_DECL Output with_dependencies(const std::vector<Operation>& dependencies, Output output,
-                                        std::string_view name) {
+Output with_dependencies(const std::vector<Operation>& dependencies, Output output, std::string_view name) {
   const Graph::Scope after = detail::graph_of("Identity", output).control_dependencies(dependencies);
   return identity(output, name);
 }
 
-TRAINHOOK_DECL Operation no_op(Graph& graph, std::string_view name) { return group(graph, {}, name); }
+Operation no_op(Graph& graph, std::string_view name) { return group(graph, {}, name); }
 
-TRAINHOOK_DECL Operation group(Graph& graph, std::vector<Operation> operations, std::string_view name) {
+Operation group(Graph& graph, std::vector<Operation> operations, std::string_view name) {
   return detail::add_node(graph, detail::kNoOpOp, {.name = std::string(name), .control_inputs = std::move(operations)});
 }
 
-TRAINHOOK_DECL std::vector<Output> tuple(const std::vector<Output>& tensors, std::vector<Operation> control_inputs,
-                                         std::string_view name) {
+std::vector<Output> tuple(const std::vector<Output>& tensors, std::vector<Operation> control_inputs,
+                          std::string_view name) {
   if (tensors.empty()) throw InvalidArgumentError("tuple needs at least one tensor");
   Graph& graph = detail::graph_of("tuple", tensors.front());
   for (const Output& tensor : tensors) {

@@ -28,8 +28,8 @@ using Borders = std::array<std::int64_t, 4>;
 
 /// The extent after a window of `size` has moved over `extent`, to which `added` zeros are added. @throws
 /// InvalidArgumentError if it does not fit.
-TRAINHOOK_DECL std::int64_t windowed(const NodeSpec& node, std::int64_t extent, std::int64_t size, std::int64_t stride,
-                                     std::int64_t added) {
+inline std::int64_t windowed(const NodeSpec& node, std::int64_t extent, std::int64_t size, std::int64_t stride,
+                             std::int64_t added) {
   const bool is_same = attr_of<std::string>(node, "padding") == "SAME";
   if (extent == kUnknownDim || (!is_same && size == kUnknownDim)) return kUnknownDim;
   if (is_same) return extent / stride + (extent % stride != 0 ? 1 : 0);
@@ -42,11 +42,11 @@ TRAINHOOK_DECL std::int64_t windowed(const NodeSpec& node, std::int64_t extent, 
 }
 
 /// Which dimension is the height of the images; the width is the next one.
-TRAINHOOK_DECL std::size_t height_axis(const NodeSpec& node) { return channel_axis(node, 4) == 1 ? 2 : 1; }
+inline std::size_t height_axis(const NodeSpec& node) { return channel_axis(node, 4) == 1 ? 2 : 1; }
 
 /// The attribute `explicit_paddings`, such as [0,0,top,bottom,left,right,0,0]; no zeros unless the padding is EXPLICIT.
 /// @throws InvalidArgumentError if it has another form.
-TRAINHOOK_DECL Borders explicit_borders(const NodeSpec& node) {
+inline Borders explicit_borders(const NodeSpec& node) {
   const bool is_explicit = attr_of<std::string>(node, "padding") == "EXPLICIT";
   const auto& paddings = attr_of<Dims>(node, "explicit_paddings");
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
@@ -65,7 +65,7 @@ TRAINHOOK_DECL Borders explicit_borders(const NodeSpec& node) {
 
 /// Height and width in an attribute of the form [1,h,w,1], or [1,1,h,w]. @throws InvalidArgumentError if it has another
 /// form.
-TRAINHOOK_DECL WindowSize window_in(const NodeSpec& node, std::string_view key) {
+inline WindowSize window_in(const NodeSpec& node, std::string_view key) {
   const auto& dims = attr_of<Dims>(node, key);
   if (dims.size() != 4) throw InvalidArgumentError("{}: {} has {} numbers, not 4", label(node), key, dims.size());
   const WindowSize size{dims[height_axis(node)], dims[height_axis(node) + 1]};
@@ -75,8 +75,8 @@ TRAINHOOK_DECL WindowSize window_in(const NodeSpec& node, std::string_view key) 
 }
 
 /// Input 0 after windows of `size` have moved over it.
-TRAINHOOK_DECL PartialShape windows(const NodeSpec& node, const WindowSize& size, std::int64_t channels,
-                                    const Borders& borders = {}) {
+inline PartialShape windows(const NodeSpec& node, const WindowSize& size, std::int64_t channels,
+                            const Borders& borders = {}) {
   const PartialShape& x = node.inputs[0].shape();
   const WindowSize strides = window_in(node, "strides");
   const std::size_t height = height_axis(node);
@@ -90,7 +90,7 @@ TRAINHOOK_DECL PartialShape windows(const NodeSpec& node, const WindowSize& size
 }
 
 /// How far the windows of input 1, a filter, reach.
-TRAINHOOK_DECL WindowSize filter_reach(const NodeSpec& node) {
+inline WindowSize filter_reach(const NodeSpec& node) {
   const PartialShape& filter = node.inputs[1].shape();
   const WindowSize dilations = window_in(node, "dilations");
   const auto reach = [&](std::size_t i) {
@@ -114,11 +114,11 @@ PartialShape convolved_shape(const NodeSpec& node, const Channels& channels_of) 
                  explicit_borders(node));
 }
 
-TRAINHOOK_DECL PartialShape conv2d_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape conv2d_shape(const NodeSpec& node, std::size_t) {
   return convolved_shape(node, [](const PartialShape& filter) { return filter[3]; });
 }
 
-TRAINHOOK_DECL PartialShape depthwise_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape depthwise_shape(const NodeSpec& node, std::size_t) {
   return convolved_shape(node, [](const PartialShape& filter) {
     std::int64_t channels = 0;
     const bool is_known = filter[2] != kUnknownDim && filter[3] != kUnknownDim;
@@ -126,7 +126,7 @@ TRAINHOOK_DECL PartialShape depthwise_shape(const NodeSpec& node, std::size_t) {
   });
 }
 
-TRAINHOOK_DECL PartialShape pool_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape pool_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& x = node.inputs[0].shape();
   require_rank(label(node), node.inputs[0], 4);
   const Borders borders = node.attrs.contains("explicit_paddings") ? explicit_borders(node) : Borders{};
@@ -143,7 +143,7 @@ PartialShape four_dims_in(const NodeSpec& node, std::size_t) {
   return shape;
 }
 
-TRAINHOOK_DECL PartialShape conv2d_input_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape conv2d_input_shape(const NodeSpec& node, std::size_t) {
   const Output& filter = node.inputs[1];
   const Output& grad = node.inputs[2];
   for (const Output& input : {filter, grad}) require_rank(label(node), input, 4);
@@ -156,7 +156,7 @@ TRAINHOOK_DECL PartialShape conv2d_input_shape(const NodeSpec& node, std::size_t
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape max_pool_grad_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape max_pool_grad_shape(const NodeSpec& node, std::size_t) {
   require_rank(label(node), node.inputs[0], 4);
   return node.inputs[0].shape().has_rank() ? node.inputs[0].shape() : unknown_of_rank(4);
 }
@@ -175,7 +175,7 @@ inline constexpr std::string_view kMaxPoolAttrs =
 
 inline constexpr OpDef kAvgPoolGradOp{"AvgPoolGrad", "int32 T -> T", kAvgPoolAttrs, four_dims_in<0>};
 inline constexpr OpDef kConv2DBackpropFilterOp{"Conv2DBackpropFilter", "T int32 T -> T", kConv2DAttrs, four_dims_in<1>};
-TRAINHOOK_DECL Grads conv2d_backprop_input_grad(const GradientContext& context);
+inline Grads conv2d_backprop_input_grad(const GradientContext& context);
 
 inline constexpr OpDef kConv2DBackpropInputOp{"Conv2DBackpropInput", "int32 T T -> T", kConv2DAttrs, conv2d_input_shape,
                                               conv2d_backprop_input_grad};
@@ -185,15 +185,15 @@ inline constexpr OpDef kDepthwiseBackpropInputOp{"DepthwiseConv2dNativeBackpropI
                                                  kDepthwiseAttrs, four_dims_in<0>};
 inline constexpr OpDef kMaxPoolGradOp{"MaxPoolGrad", "T T T -> T", kMaxPoolAttrs, max_pool_grad_shape};
 
-TRAINHOOK_DECL Output conv_grad_op(const GradientContext& context, const OpDef& def, std::vector<Output> inputs,
-                                   const Output& like) {
+inline Output conv_grad_op(const GradientContext& context, const OpDef& def, std::vector<Output> inputs,
+                           const Output& like) {
   return add_node(
              context.graph(), def,
              {.inputs = std::move(inputs), .attrs = context.node().attrs(), .outputs = {{like.dtype(), like.shape()}}})
       .output();
 }
 
-TRAINHOOK_DECL Grads convolution_grad(const GradientContext& context, const OpDef& of_input, const OpDef& of_filter) {
+inline Grads convolution_grad(const GradientContext& context, const OpDef& of_input, const OpDef& of_filter) {
   const Output x = context.input(0);
   const Output filter = context.input(1);
   const Output grad = context.grad();
@@ -203,20 +203,20 @@ TRAINHOOK_DECL Grads convolution_grad(const GradientContext& context, const OpDe
   return result;
 }
 
-TRAINHOOK_DECL Grads conv2d_grad(const GradientContext& context) {
+inline Grads conv2d_grad(const GradientContext& context) {
   return convolution_grad(context, kConv2DBackpropInputOp, kConv2DBackpropFilterOp);
 }
 
-TRAINHOOK_DECL Grads depthwise_grad(const GradientContext& context) {
+inline Grads depthwise_grad(const GradientContext& context) {
   return convolution_grad(context, kDepthwiseBackpropInputOp, kDepthwiseBackpropFilterOp);
 }
 
-TRAINHOOK_DECL Grads max_pool_grad(const GradientContext& context) {
+inline Grads max_pool_grad(const GradientContext& context) {
   const Output x = context.input(0);
   return {conv_grad_op(context, kMaxPoolGradOp, {x, context.output(), context.grad()}, x)};
 }
 
-TRAINHOOK_DECL Grads avg_pool_grad(const GradientContext& context) {
+inline Grads avg_pool_grad(const GradientContext& context) {
   const Output x = context.input(0);
   return {conv_grad_op(context, kAvgPoolGradOp, {shape_tensor(x), context.grad()}, x)};
 }
@@ -224,7 +224,7 @@ TRAINHOOK_DECL Grads avg_pool_grad(const GradientContext& context) {
 inline constexpr OpDef kAvgPoolOp{"AvgPool", "T -> T", kAvgPoolAttrs, pool_shape, avg_pool_grad};
 inline constexpr OpDef kConv2DOp{"Conv2D", "T T -> T", kConv2DAttrs, conv2d_shape, conv2d_grad};
 /// The gradients of a transposed convolution.
-TRAINHOOK_DECL Grads conv2d_backprop_input_grad(const GradientContext& context) {
+Grads conv2d_backprop_input_grad(const GradientContext& context) {
   const Output filter = context.input(1);
   const Output x = context.input(2);
   const Output grad = context.grad();
@@ -250,16 +250,16 @@ inline constexpr std::array kConvOps{&kAvgPoolOp,
                                      &kMaxPoolOp,
                                      &kMaxPoolGradOp};
 
-TRAINHOOK_DECL OpFamily conv_ops() noexcept { return kConvOps; }
+OpFamily conv_ops() noexcept { return kConvOps; }
 
-TRAINHOOK_DECL Dims window(const WindowSize& size) { return {1, size[0], size[1], 1}; }
+inline Dims window(const WindowSize& size) { return {1, size[0], size[1], 1}; }
 
-TRAINHOOK_DECL std::string padding_name(Padding padding) {
+inline std::string padding_name(Padding padding) {
   return padding == Padding::Same ? "SAME" : padding == Padding::Valid ? "VALID" : "EXPLICIT";
 }
 
-TRAINHOOK_DECL Output convolution(const OpDef& def, const Output& x, const Output& filter, const Conv2DOptions& options,
-                                  std::string_view name) {
+inline Output convolution(const OpDef& def, const Output& x, const Output& filter, const Conv2DOptions& options,
+                          std::string_view name) {
   Attrs attrs{{"dilations", window(options.dilations)},
               {"padding", padding_name(options.padding)},
               {"strides", window(options.strides)}};
@@ -270,7 +270,7 @@ TRAINHOOK_DECL Output convolution(const OpDef& def, const Output& x, const Outpu
   return add_op(def, name, {x, filter}, std::move(attrs));
 }
 
-TRAINHOOK_DECL Output pool(const OpDef& def, const Output& x, const PoolOptions& options, std::string_view name) {
+inline Output pool(const OpDef& def, const Output& x, const PoolOptions& options, std::string_view name) {
   if (options.padding == Padding::Explicit)
     throw InvalidArgumentError("{}: windows of a pool are padded as Same or Valid says; pad() the input instead",
                                def.type);
@@ -284,19 +284,19 @@ TRAINHOOK_DECL Output pool(const OpDef& def, const Output& x, const PoolOptions&
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output conv2d(Output x, Output filter, const Conv2DOptions& options, std::string_view name) {
+Output conv2d(Output x, Output filter, const Conv2DOptions& options, std::string_view name) {
   return detail::convolution(detail::kConv2DOp, x, filter, options, name);
 }
 
-TRAINHOOK_DECL Output depthwise_conv2d(Output x, Output filter, const Conv2DOptions& options, std::string_view name) {
+Output depthwise_conv2d(Output x, Output filter, const Conv2DOptions& options, std::string_view name) {
   return detail::convolution(detail::kDepthwiseOp, x, filter, options, name);
 }
 
-TRAINHOOK_DECL Output max_pool(Output x, const PoolOptions& options, std::string_view name) {
+Output max_pool(Output x, const PoolOptions& options, std::string_view name) {
   return detail::pool(detail::kMaxPoolOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output avg_pool(Output x, const PoolOptions& options, std::string_view name) {
+Output avg_pool(Output x, const PoolOptions& options, std::string_view name) {
   return detail::pool(detail::kAvgPoolOp, x, options, name);
 }
 

@@ -23,7 +23,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL EinsumEquation::EinsumEquation(std::string_view text) {
+EinsumEquation::EinsumEquation(std::string_view text) {
   const std::size_t arrow = text.find("->");
   if (arrow == std::string_view::npos) throw InvalidArgumentError("the equation '{}' has no ->", text);
   output = text.substr(arrow + 2);
@@ -46,7 +46,7 @@ TRAINHOOK_DECL EinsumEquation::EinsumEquation(std::string_view text) {
     throw InvalidArgumentError("the equation '{}' is none of one or two inputs with letters for dimensions", text);
 }
 
-TRAINHOOK_DECL PartialShape einsum_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape einsum_shape(const NodeSpec& node, std::size_t) {
   const EinsumEquation equation(attr_of<std::string>(node, "equation"));
   if (equation.inputs.size() != node.inputs.size())
     throw InvalidArgumentError("{}: the equation has {} inputs, the node {}", label(node), equation.inputs.size(),
@@ -70,7 +70,7 @@ TRAINHOOK_DECL PartialShape einsum_shape(const NodeSpec& node, std::size_t) {
   return shape_of(result);
 }
 
-TRAINHOOK_DECL Grads einsum_grad(const GradientContext& c) {
+inline Grads einsum_grad(const GradientContext& c) {
   const EinsumEquation equation(c.node().attr<std::string>("equation"));
   Grads result(c.input_count());
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -97,6 +97,6 @@ inline constexpr OpDef kEinsumOp{"Einsum", "N*T -> T", "N:int>0 equation:string"
 
 inline constexpr std::array kEinsumOps{&kEinsumOp};
 
-TRAINHOOK_DECL OpFamily einsum_ops() noexcept { return kEinsumOps; }
+OpFamily einsum_ops() noexcept { return kEinsumOps; }
 
 }  // namespace trainhook::detail

@@ -26,23 +26,23 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL void require_rank_of_one_or_more(const NodeSpec& node, const Output& x) {
+inline void require_rank_of_one_or_more(const NodeSpec& node, const Output& x) {
   if (x.shape().has_rank() && x.shape().rank() == 0)
     throw InvalidArgumentError("{}: {} must be of rank 1 or more", label(node), x);
 }
 
 /// The dimensions of `shape` from `first` to before `last`.
-TRAINHOOK_DECL Dims dims_between(const PartialShape& shape, std::size_t first, std::size_t last) {
+inline Dims dims_between(const PartialShape& shape, std::size_t first, std::size_t last) {
   const Dims dims = dims_of(shape);
   return {dims.begin() + static_cast<std::ptrdiff_t>(first), dims.begin() + static_cast<std::ptrdiff_t>(last)};
 }
 
 /// How many dimensions each vector of `indices` names; kUnknownDim if that is unknown.
-TRAINHOOK_DECL std::int64_t depth_of(const PartialShape& indices) {
+inline std::int64_t depth_of(const PartialShape& indices) {
   return indices.has_rank() ? indices[indices.rank() - 1] : kUnknownDim;
 }
 
-TRAINHOOK_DECL PartialShape gather_nd_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape gather_nd_shape(const NodeSpec& node, std::size_t) {
   const Output& params = node.inputs[0];
   const PartialShape& indices = node.inputs[1].shape();
   require_rank_of_one_or_more(node, node.inputs[1]);
@@ -56,7 +56,7 @@ TRAINHOOK_DECL PartialShape gather_nd_shape(const NodeSpec& node, std::size_t) {
   return dims.size() > kMaxRank ? PartialShape() : shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape scatter_nd_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape scatter_nd_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& indices = node.inputs[0].shape();
   const Output& updates = node.inputs[1];
   const PartialShape result = shape_rules::dims_in<2>(node, 0);
@@ -86,12 +86,12 @@ TRAINHOOK_DECL PartialShape scatter_nd_shape(const NodeSpec& node, std::size_t) 
   return result;
 }
 
-TRAINHOOK_DECL PartialShape where_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape where_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& x = node.inputs[0].shape();
   return PartialShape{kUnknownDim, x.has_rank() ? static_cast<std::int64_t>(x.rank()) : kUnknownDim};
 }
 
-TRAINHOOK_DECL PartialShape top_k_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape top_k_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   require_rank_of_one_or_more(node, x);
   require_rank(label(node), node.inputs[1], 0);
@@ -105,7 +105,7 @@ TRAINHOOK_DECL PartialShape top_k_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape in_top_k_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape in_top_k_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& predictions = node.inputs[0].shape();
   const PartialShape& targets = node.inputs[1].shape();
   for (std::size_t i = 0; i < 3; ++i) require_rank(label(node), node.inputs[i], 2 - i);
@@ -117,7 +117,7 @@ TRAINHOOK_DECL PartialShape in_top_k_shape(const NodeSpec& node, std::size_t) {
   return PartialShape{rows == kUnknownDim ? count : rows};
 }
 
-TRAINHOOK_DECL PartialShape sorted_segments_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape sorted_segments_shape(const NodeSpec& node, std::size_t) {
   require_rank_of_one_or_more(node, node.inputs[0]);
   require_rank(label(node), node.inputs[1], 1);
   const PartialShape& data = node.inputs[0].shape();
@@ -127,22 +127,22 @@ TRAINHOOK_DECL PartialShape sorted_segments_shape(const NodeSpec& node, std::siz
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL Grads gather_nd_grad(const GradientContext& context) {
+inline Grads gather_nd_grad(const GradientContext& context) {
   const Output indices = context.input(1);
   const Output dims = shape_as(context.input(0), indices.dtype());
   return {scatter_nd(indices, context.grad(), dims), Output()};
 }
 
-TRAINHOOK_DECL Grads scatter_nd_grad(const GradientContext& context) {
+inline Grads scatter_nd_grad(const GradientContext& context) {
   return {Output(), gather_nd(context.grad(), context.input(0)), Output()};
 }
 
-TRAINHOOK_DECL Grads segment_sum_grad(const GradientContext& context) {
+inline Grads segment_sum_grad(const GradientContext& context) {
   return {gather(context.grad(), context.input(1)), Output()};
 }
 
 /// The gradients of the largest elements, added where the elements were in the rows.
-TRAINHOOK_DECL Grads top_k_grad(const GradientContext& context) {
+inline Grads top_k_grad(const GradientContext& context) {
   Grads result(2);
   if (!context.grad(0).has_value()) return result;
   const Output x = context.input(0);
@@ -179,39 +179,37 @@ inline constexpr OpDef kWhereOp{"Where", "T -> int64", "T:{bool,number}=bool", w
 inline constexpr std::array kIndexingOps{&kGatherNdOp,   &kInTopKV2Op, &kScatterNdOp,
                                          &kSegmentSumOp, &kTopKV2Op,   &kWhereOp};
 
-TRAINHOOK_DECL OpFamily indexing_ops() noexcept { return kIndexingOps; }
+OpFamily indexing_ops() noexcept { return kIndexingOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output gather_nd(Output params, Output indices, std::string_view name) {
+Output gather_nd(Output params, Output indices, std::string_view name) {
   return detail::add_op(detail::kGatherNdOp, name, {params, indices});
 }
 
-TRAINHOOK_DECL Output scatter_nd(Output indices, Output updates, Output shape, std::string_view name) {
+Output scatter_nd(Output indices, Output updates, Output shape, std::string_view name) {
   return detail::add_op(detail::kScatterNdOp, name, {indices, updates, shape});
 }
 
-TRAINHOOK_DECL Output where(Output condition, std::string_view name) {
-  return detail::add_op(detail::kWhereOp, name, {condition});
-}
+Output where(Output condition, std::string_view name) { return detail::add_op(detail::kWhereOp, name, {condition}); }
 
-TRAINHOOK_DECL TopK top_k(Output x, std::int64_t k, std::string_view name) {
+TopK top_k(Output x, std::int64_t k, std::string_view name) {
   Graph& graph = detail::graph_of("TopKV2", x);
   const Output count = detail::constant_int(graph, k, fmt::format("{}/k", name));
   const Operation op = detail::add_node(graph, detail::kTopKV2Op, {.name = std::string(name), .inputs = {x, count}});
   return {op.output(0), op.output(1)};
 }
 
-TRAINHOOK_DECL Output in_top_k(Output predictions, Output targets, std::int64_t k, std::string_view name) {
+Output in_top_k(Output predictions, Output targets, std::int64_t k, std::string_view name) {
   Graph& graph = detail::graph_of("InTopKV2", targets);
   const Tensor value = targets.dtype() == DType::Int64 ? Tensor(k) : Tensor(static_cast<std::int32_t>(k));
   return detail::add_op(detail::kInTopKV2Op, name,
                         {predictions, targets, constant(graph, value, fmt::format("{}/k", name))});
 }
 
-TRAINHOOK_DECL Output segment_sum(Output data, Output segment_ids, std::string_view name) {
+Output segment_sum(Output data, Output segment_ids, std::string_view name) {
   return detail::add_op(detail::kSegmentSumOp, name, {data, segment_ids});
 }
 

@@ -19,7 +19,7 @@
 namespace trainhook::detail {
 
 /// One of the shapes in the attribute `output_shapes`.
-TRAINHOOK_DECL PartialShape iterator_component(const NodeSpec& node, std::size_t index) {
+inline PartialShape iterator_component(const NodeSpec& node, std::size_t index) {
   const auto& shapes = attr_of<std::vector<PartialShape>>(node, "output_shapes");
   const std::size_t count = attr_of<std::vector<DType>>(node, "output_types").size();
   if (count != shapes.size())
@@ -35,9 +35,9 @@ inline constexpr OpDef kIteratorV2Op{"IteratorV2", "-> resource",
 
 inline constexpr std::array kIteratorOps{&kIteratorGetNextOp, &kIteratorV2Op};
 
-TRAINHOOK_DECL OpFamily iterator_ops() noexcept { return kIteratorOps; }
+OpFamily iterator_ops() noexcept { return kIteratorOps; }
 
-TRAINHOOK_DECL Attrs attrs_of(std::span<const OutputSpec> components) {
+inline Attrs attrs_of(std::span<const OutputSpec> components) {
   std::vector<DType> types;
   std::vector<PartialShape> shapes;
   for (const OutputSpec& component : components) {
@@ -47,13 +47,13 @@ TRAINHOOK_DECL Attrs attrs_of(std::span<const OutputSpec> components) {
   return {{"output_types", std::move(types)}, {"output_shapes", std::move(shapes)}};
 }
 
-TRAINHOOK_DECL Operation iterator(Graph& graph, std::span<const OutputSpec> components, std::string_view name) {
+Operation iterator(Graph& graph, std::span<const OutputSpec> components, std::string_view name) {
   Attrs attrs = attrs_of(components);
   for (const char* key : {"container", "shared_name"}) attrs.emplace(key, std::string());
   return add_node(graph, kIteratorV2Op, {.name = std::string(name), .attrs = std::move(attrs)});
 }
 
-TRAINHOOK_DECL Operation iterator_get_next(Operation iterator, std::span<const OutputSpec> components) {
+Operation iterator_get_next(Operation iterator, std::span<const OutputSpec> components) {
   return add_node(iterator.graph(), kIteratorGetNextOp,
                   {.inputs = {Output(&iterator.node(), 0)}, .attrs = attrs_of(components)});
 }

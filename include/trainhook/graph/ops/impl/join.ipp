@@ -29,7 +29,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL PartialShape concat_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape concat_shape(const NodeSpec& node, std::size_t) {
   const std::string op = label(node);
   const std::span<const Output> values(node.inputs.data(), node.inputs.size() - 1);
   const auto axis = constant_integers(node.inputs.back());
@@ -59,14 +59,14 @@ TRAINHOOK_DECL PartialShape concat_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape concat_offset_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape concat_offset_shape(const NodeSpec& node, std::size_t) {
   const std::span<const Output> shapes = std::span(node.inputs).subspan(1);
   require_rank(label(node), node.inputs.front(), 0);
   for (const Output& shape : shapes) require_rank(label(node), shape, 1);
   return merged_shapes(label(node), shapes);
 }
 
-TRAINHOOK_DECL PartialShape pack_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape pack_shape(const NodeSpec& node, std::size_t) {
   const PartialShape one = merged_shapes(label(node), node.inputs);
   if (!one.has_rank()) return {};
   Dims dims = dims_of(one);
@@ -76,7 +76,7 @@ TRAINHOOK_DECL PartialShape pack_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape unpack_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape unpack_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   if (!x.shape().has_rank()) return {};
   const std::size_t axis = normalized_axis(label(node), attr_of<std::int64_t>(node, "axis"), x.shape().rank(), x);
@@ -86,7 +86,7 @@ TRAINHOOK_DECL PartialShape unpack_shape(const NodeSpec& node, std::size_t) {
   return reduced_shape(x.shape(), {axis}, false);
 }
 
-TRAINHOOK_DECL PartialShape gather_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape gather_shape(const NodeSpec& node, std::size_t) {
   const Output& params = node.inputs[0];
   const PartialShape& indices = node.inputs[1].shape();
   require_rank(label(node), node.inputs[2], 0);
@@ -108,7 +108,7 @@ TRAINHOOK_DECL PartialShape gather_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape segment_sum_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape segment_sum_shape(const NodeSpec& node, std::size_t) {
   const Output& data = node.inputs[0];
   const Output& ids = node.inputs[1];
   const auto count = constant_integers(node.inputs[2]);
@@ -126,7 +126,7 @@ TRAINHOOK_DECL PartialShape segment_sum_shape(const NodeSpec& node, std::size_t)
 }
 
 /// The elements of all data, at the places that the indices before them name.
-TRAINHOOK_DECL PartialShape stitched_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape stitched_shape(const NodeSpec& node, std::size_t) {
   const std::size_t count = node.inputs.size() / 2;
   PartialShape element;
   std::int64_t largest = -1;
@@ -153,7 +153,7 @@ TRAINHOOK_DECL PartialShape stitched_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL Grads unpack_grad(const GradientContext& context);
+inline Grads unpack_grad(const GradientContext& context);
 
 inline constexpr OpDef kConcatOffsetOp{"ConcatOffset", "int32 N*shape_type -> N*shape_type",
                                        "N:int>1 shape_type:{int32,int64}=int32", concat_offset_shape};
@@ -162,7 +162,7 @@ inline constexpr OpDef kUnsortedSegmentSumOp{"UnsortedSegmentSum", "T Tindices T
                                              "T:number Tindices:{int32,int64} Tnumsegments:{int32,int64}=int32",
                                              segment_sum_shape};
 
-TRAINHOOK_DECL Grads concat_grad(const GradientContext& context) {
+inline Grads concat_grad(const GradientContext& context) {
   const std::size_t count = context.input_count() - 1;
   const auto axis = constant_integers(context.input(count));
   const Output grad = context.grad();
@@ -195,7 +195,7 @@ TRAINHOOK_DECL Grads concat_grad(const GradientContext& context) {
 
 /// Slices of the gradient, summed if an index occurs more than once. Another axis than 0 is moved to the front for
 /// that.
-TRAINHOOK_DECL Grads gather_grad(const GradientContext& context) {
+inline Grads gather_grad(const GradientContext& context) {
   const Output params = context.input(0);
   const Output indices = context.input(1);
   const auto axes = constant_integers(context.input(2));
@@ -228,7 +228,7 @@ TRAINHOOK_DECL Grads gather_grad(const GradientContext& context) {
 }
 
 /// A slice of the gradient for each value that was stacked.
-TRAINHOOK_DECL Grads pack_grad(const GradientContext& context) {
+inline Grads pack_grad(const GradientContext& context) {
   const auto count = static_cast<std::int64_t>(context.input_count());
   const std::int64_t axis = context.node().attr<std::int64_t>("axis");
   NodeSpec spec{.inputs = {context.grad()}, .attrs = {{"axis", axis}, {"num", count}}};
@@ -250,7 +250,7 @@ inline constexpr OpDef kGatherV2Op{"GatherV2", "Tparams Tindices Taxis -> Tparam
 inline constexpr OpDef kPackOp{"Pack", "N*T -> T", "N:int>0 axis:int=0", pack_shape, pack_grad};
 
 /// The gradients of all parts stacked; zeros for parts that nothing depends on.
-TRAINHOOK_DECL Grads unpack_grad(const GradientContext& context) {
+Grads unpack_grad(const GradientContext& context) {
   std::vector<Output> parts;
   for (std::size_t i = 0; i < context.node().outputs().size(); ++i)
     parts.push_back(context.grad(i).has_value() ? context.grad(i) : zeros_like(context.output(i)));
@@ -261,13 +261,13 @@ inline constexpr std::array kJoinOps{
     &kParallelDynamicStitchOp, &kConcatOffsetOp, &kConcatV2Op, &kDynamicStitchOp, &kGatherV2Op, &kPackOp, &kUnpackOp,
     &kUnsortedSegmentSumOp};
 
-TRAINHOOK_DECL OpFamily join_ops() noexcept { return kJoinOps; }
+OpFamily join_ops() noexcept { return kJoinOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output concat(const std::vector<Output>& values, std::int64_t axis, std::string_view name) {
+Output concat(const std::vector<Output>& values, std::int64_t axis, std::string_view name) {
   if (values.empty()) throw InvalidArgumentError("ConcatV2 needs at least one value");
   if (values.size() == 1) {  // TensorFlow refuses a ConcatV2 of one value
     const Output& x = values.front();
@@ -281,12 +281,12 @@ TRAINHOOK_DECL Output concat(const std::vector<Output>& values, std::int64_t axi
   return detail::add_op(detail::kConcatV2Op, name, std::move(inputs));
 }
 
-TRAINHOOK_DECL Output stack(const std::vector<Output>& values, std::int64_t axis, std::string_view name) {
+Output stack(const std::vector<Output>& values, std::int64_t axis, std::string_view name) {
   if (values.empty()) throw InvalidArgumentError("Pack needs at least one value");
   return detail::add_op(detail::kPackOp, name, values, {{"axis", axis}});
 }
 
-TRAINHOOK_DECL Output gather(Output params, Output indices, std::int64_t axis, std::string_view name) {
+Output gather(Output params, Output indices, std::int64_t axis, std::string_view name) {
   const Output at = detail::constant_int(detail::graph_of("GatherV2", params), axis, fmt::format("{}/axis", name));
   return detail::add_op(detail::kGatherV2Op, name, {params, indices, at});
 }

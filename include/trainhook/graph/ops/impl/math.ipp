@@ -22,7 +22,7 @@
 namespace trainhook::detail {
 
 /// Equal and NotEqual may be told to accept shapes that do not broadcast.
-TRAINHOOK_DECL PartialShape equality_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape equality_shape(const NodeSpec& node, std::size_t index) {
   const PartialShape& x = node.inputs[0].shape();
   const bool is_same = x.is_fully_known() && x == node.inputs[1].shape();
   const bool is_broadcast = is_same || attr_of<bool>(node, "incompatible_shape_error");
@@ -40,37 +40,37 @@ Grads broadcasting(const GradientContext& context, Left left, Right right) {
   return result;
 }
 
-TRAINHOOK_DECL Grads add_grad(const GradientContext& c) {
+inline Grads add_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output&, const Output&) { return c.grad(); },
       [&](const Output&, const Output&) { return c.grad(); });
 }
 
-TRAINHOOK_DECL Grads subtract_grad(const GradientContext& c) {
+inline Grads subtract_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output&, const Output&) { return c.grad(); },
       [&](const Output&, const Output&) { return negative(c.grad()); });
 }
 
-TRAINHOOK_DECL Grads multiply_grad(const GradientContext& c) {
+inline Grads multiply_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output&, const Output& y) { return multiply(c.grad(), y); },
       [&](const Output& x, const Output&) { return multiply(x, c.grad()); });
 }
 
-TRAINHOOK_DECL Grads divide_grad(const GradientContext& c) {
+inline Grads divide_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output&, const Output& y) { return divide(c.grad(), y); },
       [&](const Output& x, const Output& y) { return multiply(c.grad(), divide(divide(negative(x), y), y)); });
 }
 
-TRAINHOOK_DECL Grads floormod_grad(const GradientContext& c) {
+inline Grads floormod_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output&, const Output&) { return c.grad(); },
       [&](const Output& x, const Output& y) { return multiply(c.grad(), negative(floordiv(x, y))); });
 }
 
-TRAINHOOK_DECL Grads pow_grad(const GradientContext& c) {
+inline Grads pow_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output& x, const Output& y) { return multiply(multiply(c.grad(), y), pow(x, subtract(y, 1))); },
       [&](const Output& x, const Output&) {  // the logarithm of what is not positive counts as zero
@@ -80,63 +80,63 @@ TRAINHOOK_DECL Grads pow_grad(const GradientContext& c) {
       });
 }
 
-TRAINHOOK_DECL Grads squared_difference_grad(const GradientContext& c) {
+inline Grads squared_difference_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output& x, const Output& y) { return multiply(multiply(2, c.grad()), subtract(x, y)); },
       [&](const Output& x, const Output& y) { return multiply(multiply(-2, c.grad()), subtract(x, y)); });
 }
 
-TRAINHOOK_DECL Grads maximum_grad(const GradientContext& c) {
+inline Grads maximum_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output& x, const Output& y) { return where(greater_equal(x, y), c.grad(), 0); },
       [&](const Output& x, const Output& y) { return where(greater_equal(x, y), 0, c.grad()); });
 }
 
-TRAINHOOK_DECL Grads minimum_grad(const GradientContext& c) {
+inline Grads minimum_grad(const GradientContext& c) {
   return broadcasting(
       c, [&](const Output& x, const Output& y) { return where(less_equal(x, y), c.grad(), 0); },
       [&](const Output& x, const Output& y) { return where(less_equal(x, y), 0, c.grad()); });
 }
 
-TRAINHOOK_DECL Grads add_n_grad(const GradientContext& c) { return Grads(c.input_count(), c.grad()); }
-TRAINHOOK_DECL Grads abs_grad(const GradientContext& c) { return {multiply(c.grad(), sign(c.input(0)))}; }
-TRAINHOOK_DECL Grads cos_grad(const GradientContext& c) { return {negative(multiply(c.grad(), sin(c.input(0))))}; }
-TRAINHOOK_DECL Grads exp_grad(const GradientContext& c) { return {multiply(c.grad(), c.output())}; }
-TRAINHOOK_DECL Grads log_grad(const GradientContext& c) { return {divide(c.grad(), c.input(0))}; }
-TRAINHOOK_DECL Grads log1p_grad(const GradientContext& c) { return {divide(c.grad(), add(c.input(0), 1))}; }
-TRAINHOOK_DECL Grads negative_grad(const GradientContext& c) { return {negative(c.grad())}; }
-TRAINHOOK_DECL Grads sin_grad(const GradientContext& c) { return {multiply(c.grad(), cos(c.input(0)))}; }
-TRAINHOOK_DECL Grads square_grad(const GradientContext& c) { return {multiply(c.grad(), multiply(c.input(0), 2))}; }
+inline Grads add_n_grad(const GradientContext& c) { return Grads(c.input_count(), c.grad()); }
+inline Grads abs_grad(const GradientContext& c) { return {multiply(c.grad(), sign(c.input(0)))}; }
+inline Grads cos_grad(const GradientContext& c) { return {negative(multiply(c.grad(), sin(c.input(0))))}; }
+inline Grads exp_grad(const GradientContext& c) { return {multiply(c.grad(), c.output())}; }
+inline Grads log_grad(const GradientContext& c) { return {divide(c.grad(), c.input(0))}; }
+inline Grads log1p_grad(const GradientContext& c) { return {divide(c.grad(), add(c.input(0), 1))}; }
+inline Grads negative_grad(const GradientContext& c) { return {negative(c.grad())}; }
+inline Grads sin_grad(const GradientContext& c) { return {multiply(c.grad(), cos(c.input(0)))}; }
+inline Grads square_grad(const GradientContext& c) { return {multiply(c.grad(), multiply(c.input(0), 2))}; }
 
 // The gradients of roots are ops of their own, which take the result and its gradient. If that gradient is zero, so is
 // theirs, even where the root has no finite slope: `where(x > 0, sqrt(x), 0)` can be trained through.
 
-TRAINHOOK_DECL Grads reciprocal_grad_grad(const GradientContext& c);
-TRAINHOOK_DECL Grads rsqrt_grad_grad(const GradientContext& c);
-TRAINHOOK_DECL Grads sqrt_grad_grad(const GradientContext& c);
+inline Grads reciprocal_grad_grad(const GradientContext& c);
+inline Grads rsqrt_grad_grad(const GradientContext& c);
+inline Grads sqrt_grad_grad(const GradientContext& c);
 
 inline constexpr OpDef kReciprocalGradOp{"ReciprocalGrad", "T T -> T", "T:inexact", shape_rules::merged,
                                          reciprocal_grad_grad};
 inline constexpr OpDef kRsqrtGradOp{"RsqrtGrad", "T T -> T", "T:inexact", shape_rules::merged, rsqrt_grad_grad};
 inline constexpr OpDef kSqrtGradOp{"SqrtGrad", "T T -> T", "T:inexact", shape_rules::merged, sqrt_grad_grad};
 
-TRAINHOOK_DECL Grads reciprocal_grad(const GradientContext& c) {
+inline Grads reciprocal_grad(const GradientContext& c) {
   return {add_op(kReciprocalGradOp, {}, {c.output(), c.grad()})};
 }
-TRAINHOOK_DECL Grads rsqrt_grad(const GradientContext& c) { return {add_op(kRsqrtGradOp, {}, {c.output(), c.grad()})}; }
-TRAINHOOK_DECL Grads sqrt_grad(const GradientContext& c) { return {add_op(kSqrtGradOp, {}, {c.output(), c.grad()})}; }
+inline Grads rsqrt_grad(const GradientContext& c) { return {add_op(kRsqrtGradOp, {}, {c.output(), c.grad()})}; }
+inline Grads sqrt_grad(const GradientContext& c) { return {add_op(kSqrtGradOp, {}, {c.output(), c.grad()})}; }
 
-TRAINHOOK_DECL Grads reciprocal_grad_grad(const GradientContext& c) {
+Grads reciprocal_grad_grad(const GradientContext& c) {
   const Output root = c.input(0);
   return {multiply(multiply(multiply(c.grad(), -2), c.input(1)), root),
           add_op(kReciprocalGradOp, {}, {root, c.grad()})};
 }
-TRAINHOOK_DECL Grads rsqrt_grad_grad(const GradientContext& c) {
+Grads rsqrt_grad_grad(const GradientContext& c) {
   const Output root = c.input(0);
   return {multiply(multiply(multiply(c.grad(), -1.5), c.input(1)), square(root)),
           add_op(kRsqrtGradOp, {}, {root, c.grad()})};
 }
-TRAINHOOK_DECL Grads sqrt_grad_grad(const GradientContext& c) {
+Grads sqrt_grad_grad(const GradientContext& c) {
   const Output share = divide(c.grad(), c.input(0));
   return {multiply(negative(share), c.output()), multiply(share, 0.5)};
 }
@@ -207,9 +207,9 @@ inline constexpr std::array kMathOps{&kAbsOp,        &kAddOp,
                                      &kSubOp,        &kReciprocalGradOp,
                                      &kRsqrtGradOp,  &kSqrtGradOp};
 
-TRAINHOOK_DECL OpFamily math_ops() noexcept { return kMathOps; }
+OpFamily math_ops() noexcept { return kMathOps; }
 
-TRAINHOOK_DECL Output binary_op(const OpDef& def, const Operand& left, const Operand& right, std::string_view name) {
+inline Output binary_op(const OpDef& def, const Operand& left, const Operand& right, std::string_view name) {
   const auto [x, y] = both(def.type, left, right);
   return add_op(def, name, {x, y});
 }
@@ -218,126 +218,120 @@ TRAINHOOK_DECL Output binary_op(const OpDef& def, const Operand& left, const Ope
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output add(const Operand& x, const Operand& y, std::string_view name) {
+Output add(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kAddV2Op, x, y, name);
 }
 
-TRAINHOOK_DECL Output subtract(const Operand& x, const Operand& y, std::string_view name) {
+Output subtract(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kSubOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output multiply(const Operand& x, const Operand& y, std::string_view name) {
+Output multiply(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kMulOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output divide(const Operand& x, const Operand& y, std::string_view name) {
+Output divide(const Operand& x, const Operand& y, std::string_view name) {
   const auto [left, right] = detail::both("RealDiv", x, y);
   detail::require_dtype("RealDiv", left, !is_integer(left.dtype()), "a floating dtype; cast() it or use floordiv()");
   return detail::binary_op(detail::kRealDivOp, left, right, name);
 }
 
-TRAINHOOK_DECL Output floordiv(const Operand& x, const Operand& y, std::string_view name) {
+Output floordiv(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kFloorDivOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output floormod(const Operand& x, const Operand& y, std::string_view name) {
+Output floormod(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kFloorModOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output pow(const Operand& x, const Operand& y, std::string_view name) {
+Output pow(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kPowOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output squared_difference(const Operand& x, const Operand& y, std::string_view name) {
+Output squared_difference(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kSquaredDifferenceOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output maximum(const Operand& x, const Operand& y, std::string_view name) {
+Output maximum(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kMaximumOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output minimum(const Operand& x, const Operand& y, std::string_view name) {
+Output minimum(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kMinimumOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output negative(Output x, std::string_view name) { return detail::add_op(detail::kNegOp, name, {x}); }
+Output negative(Output x, std::string_view name) { return detail::add_op(detail::kNegOp, name, {x}); }
 
-TRAINHOOK_DECL Output(abs)(Output x, std::string_view name) { return detail::add_op(detail::kAbsOp, name, {x}); }
+Output(abs)(Output x, std::string_view name) { return detail::add_op(detail::kAbsOp, name, {x}); }
 
-TRAINHOOK_DECL Output sign(Output x, std::string_view name) { return detail::add_op(detail::kSignOp, name, {x}); }
+Output sign(Output x, std::string_view name) { return detail::add_op(detail::kSignOp, name, {x}); }
 
-TRAINHOOK_DECL Output square(Output x, std::string_view name) { return detail::add_op(detail::kSquareOp, name, {x}); }
+Output square(Output x, std::string_view name) { return detail::add_op(detail::kSquareOp, name, {x}); }
 
-TRAINHOOK_DECL Output exp(Output x, std::string_view name) { return detail::add_op(detail::kExpOp, name, {x}); }
+Output exp(Output x, std::string_view name) { return detail::add_op(detail::kExpOp, name, {x}); }
 
-TRAINHOOK_DECL Output log(Output x, std::string_view name) { return detail::add_op(detail::kLogOp, name, {x}); }
+Output log(Output x, std::string_view name) { return detail::add_op(detail::kLogOp, name, {x}); }
 
-TRAINHOOK_DECL Output log1p(Output x, std::string_view name) { return detail::add_op(detail::kLog1pOp, name, {x}); }
+Output log1p(Output x, std::string_view name) { return detail::add_op(detail::kLog1pOp, name, {x}); }
 
-TRAINHOOK_DECL Output sqrt(Output x, std::string_view name) { return detail::add_op(detail::kSqrtOp, name, {x}); }
+Output sqrt(Output x, std::string_view name) { return detail::add_op(detail::kSqrtOp, name, {x}); }
 
-TRAINHOOK_DECL Output rsqrt(Output x, std::string_view name) { return detail::add_op(detail::kRsqrtOp, name, {x}); }
+Output rsqrt(Output x, std::string_view name) { return detail::add_op(detail::kRsqrtOp, name, {x}); }
 
-TRAINHOOK_DECL Output reciprocal(Output x, std::string_view name) {
-  return detail::add_op(detail::kReciprocalOp, name, {x});
-}
+Output reciprocal(Output x, std::string_view name) { return detail::add_op(detail::kReciprocalOp, name, {x}); }
 
-TRAINHOOK_DECL Output sin(Output x, std::string_view name) { return detail::add_op(detail::kSinOp, name, {x}); }
+Output sin(Output x, std::string_view name) { return detail::add_op(detail::kSinOp, name, {x}); }
 
-TRAINHOOK_DECL Output cos(Output x, std::string_view name) { return detail::add_op(detail::kCosOp, name, {x}); }
+Output cos(Output x, std::string_view name) { return detail::add_op(detail::kCosOp, name, {x}); }
 
-TRAINHOOK_DECL Output floor(Output x, std::string_view name) { return detail::add_op(detail::kFloorOp, name, {x}); }
+Output floor(Output x, std::string_view name) { return detail::add_op(detail::kFloorOp, name, {x}); }
 
-TRAINHOOK_DECL Output equal(const Operand& x, const Operand& y, std::string_view name) {
+Output equal(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kEqualOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output not_equal(const Operand& x, const Operand& y, std::string_view name) {
+Output not_equal(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kNotEqualOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output less(const Operand& x, const Operand& y, std::string_view name) {
+Output less(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kLessOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output less_equal(const Operand& x, const Operand& y, std::string_view name) {
+Output less_equal(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kLessEqualOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output greater(const Operand& x, const Operand& y, std::string_view name) {
+Output greater(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kGreaterOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output greater_equal(const Operand& x, const Operand& y, std::string_view name) {
+Output greater_equal(const Operand& x, const Operand& y, std::string_view name) {
   return detail::binary_op(detail::kGreaterEqualOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output is_finite(Output x, std::string_view name) {
-  return detail::add_op(detail::kIsFiniteOp, name, {x});
-}
+Output is_finite(Output x, std::string_view name) { return detail::add_op(detail::kIsFiniteOp, name, {x}); }
 
-TRAINHOOK_DECL Output is_nan(Output x, std::string_view name) { return detail::add_op(detail::kIsNanOp, name, {x}); }
+Output is_nan(Output x, std::string_view name) { return detail::add_op(detail::kIsNanOp, name, {x}); }
 
-TRAINHOOK_DECL Output is_inf(Output x, std::string_view name) { return detail::add_op(detail::kIsInfOp, name, {x}); }
+Output is_inf(Output x, std::string_view name) { return detail::add_op(detail::kIsInfOp, name, {x}); }
 
-TRAINHOOK_DECL Output logical_and(Output x, Output y, std::string_view name) {
+Output logical_and(Output x, Output y, std::string_view name) {
   return detail::binary_op(detail::kLogicalAndOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output logical_or(Output x, Output y, std::string_view name) {
+Output logical_or(Output x, Output y, std::string_view name) {
   return detail::binary_op(detail::kLogicalOrOp, x, y, name);
 }
 
-TRAINHOOK_DECL Output logical_not(Output x, std::string_view name) {
-  return detail::add_op(detail::kLogicalNotOp, name, {x});
-}
+Output logical_not(Output x, std::string_view name) { return detail::add_op(detail::kLogicalNotOp, name, {x}); }
 
-TRAINHOOK_DECL Output add_n(const std::vector<Output>& inputs, std::string_view name) {
+Output add_n(const std::vector<Output>& inputs, std::string_view name) {
   if (inputs.empty()) throw InvalidArgumentError("AddN needs at least one input");
   return inputs.size() == 1 ? inputs.front() : detail::add_op(detail::kAddNOp, name, inputs);
 }
 
-TRAINHOOK_DECL Output clip_by_value(Output value, const Operand& low, const Operand& high, std::string_view name) {
+Output clip_by_value(Output value, const Operand& low, const Operand& high, std::string_view name) {
   Graph& graph = detail::graph_of("clip_by_value", value);
   const Graph::Scope scope = graph.name_scope(name);
   const std::string whole = graph.current_scope();

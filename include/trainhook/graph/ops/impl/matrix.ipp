@@ -25,7 +25,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL PartialShape matmul_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape matmul_shape(const NodeSpec& node, std::size_t) {
   const Output& a = node.inputs[0];
   const Output& b = node.inputs[1];
   const bool ta = attr_of<bool>(node, "transpose_a");
@@ -44,8 +44,8 @@ TRAINHOOK_DECL PartialShape matmul_shape(const NodeSpec& node, std::size_t) {
 }
 
 /// The axes of a reduction, counted from the front; nothing if they are not constant or the rank is unknown.
-TRAINHOOK_DECL std::optional<std::vector<std::size_t>> reduced_axes(std::string_view op, const Output& x,
-                                                                    const Output& indices) {
+inline std::optional<std::vector<std::size_t>> reduced_axes(std::string_view op, const Output& x,
+                                                            const Output& indices) {
   const auto axes = constant_integers(indices);
   if (!axes || !x.shape().has_rank()) return std::nullopt;
   std::vector<std::size_t> result;
@@ -53,7 +53,7 @@ TRAINHOOK_DECL std::optional<std::vector<std::size_t>> reduced_axes(std::string_
   return result;
 }
 
-TRAINHOOK_DECL PartialShape reduction_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape reduction_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   const PartialShape& indices = node.inputs[1].shape();
   if (indices.has_rank() && indices.rank() > 1)
@@ -68,7 +68,7 @@ TRAINHOOK_DECL PartialShape reduction_shape(const NodeSpec& node, std::size_t) {
   return reduced_shape(x.shape(), *axes, keep_dims);
 }
 
-TRAINHOOK_DECL PartialShape arg_extreme_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape arg_extreme_shape(const NodeSpec& node, std::size_t) {
   require_rank(label(node), node.inputs[1], 0);
   const auto axes = reduced_axes(label(node), node.inputs[0], node.inputs[1]);
   if (axes) return reduced_shape(node.inputs[0].shape(), *axes, false);
@@ -76,11 +76,11 @@ TRAINHOOK_DECL PartialShape arg_extreme_shape(const NodeSpec& node, std::size_t)
   return shape.has_rank() ? unknown_of_rank(shape.rank() - (std::min<std::size_t>)(1, shape.rank())) : PartialShape();
 }
 
-TRAINHOOK_DECL Output matmul_of(const Output& a, const Output& b, bool transpose_a, bool transpose_b) {
+inline Output matmul_of(const Output& a, const Output& b, bool transpose_a, bool transpose_b) {
   return matmul(a, b, {.transpose_a = transpose_a, .transpose_b = transpose_b});
 }
 
-TRAINHOOK_DECL Grads matmul_grad(const GradientContext& context) {
+inline Grads matmul_grad(const GradientContext& context) {
   const bool ta = context.node().attr<bool>("transpose_a");
   const bool tb = context.node().attr<bool>("transpose_b");
   const Output a = context.input(0);
@@ -93,7 +93,7 @@ TRAINHOOK_DECL Grads matmul_grad(const GradientContext& context) {
 }
 
 /// The axes of the reduction. @throws UnimplementedError if they are not constant or the rank is unknown.
-TRAINHOOK_DECL std::vector<std::size_t> reduction_axes(const GradientContext& context) {
+inline std::vector<std::size_t> reduction_axes(const GradientContext& context) {
   auto axes = reduced_axes(context.node().type(), context.input(0), context.input(1));
   if (!axes) {
     throw UnimplementedError("the gradient of {} ({}) needs constant axes and an input of known rank",
@@ -103,8 +103,8 @@ TRAINHOOK_DECL std::vector<std::size_t> reduction_axes(const GradientContext& co
 }
 
 /// `value`, a result of the reduction (or its gradient), with the reduced dimensions as extents of 1.
-TRAINHOOK_DECL Output with_kept_dims(const GradientContext& context, const Output& value,
-                                     const std::vector<std::size_t>& axes) {
+inline Output with_kept_dims(const GradientContext& context, const Output& value,
+                             const std::vector<std::size_t>& axes) {
   if (context.node().attr<bool>("keep_dims") || axes.empty()) return value;
   const PartialShape kept = reduced_shape(context.input(0).shape(), axes, true);
   if (std::ranges::count(kept.dims(), kUnknownDim) <= 1 && std::ranges::count(kept.dims(), 0) == 0)
@@ -117,7 +117,7 @@ TRAINHOOK_DECL Output with_kept_dims(const GradientContext& context, const Outpu
 }
 
 /// The gradient of a sum spread over the elements that went into it.
-TRAINHOOK_DECL Output spread(const GradientContext& context, const Output& grad, const std::vector<std::size_t>& axes) {
+inline Output spread(const GradientContext& context, const Output& grad, const std::vector<std::size_t>& axes) {
   const Output x = context.input(0);
   if (axes.empty()) return grad;
   const bool is_scalar = grad.shape().has_rank() && grad.shape().rank() == 0;
@@ -126,7 +126,7 @@ TRAINHOOK_DECL Output spread(const GradientContext& context, const Output& grad,
 }
 
 /// How many elements each mean was taken of, in the dtype of the gradient.
-TRAINHOOK_DECL Output mean_count(const GradientContext& context, const std::vector<std::size_t>& axes) {
+inline Output mean_count(const GradientContext& context, const std::vector<std::size_t>& axes) {
   const Output x = context.input(0);
   std::int64_t known = 1;
   for (const std::size_t axis : axes)
@@ -138,18 +138,18 @@ TRAINHOOK_DECL Output mean_count(const GradientContext& context, const std::vect
   return divide(cast(size(x), x.dtype()), maximum(shrunk, 1));
 }
 
-TRAINHOOK_DECL Grads sum_grad(const GradientContext& context) {
+inline Grads sum_grad(const GradientContext& context) {
   return {spread(context, context.grad(), reduction_axes(context)), Output()};
 }
 
-TRAINHOOK_DECL Grads mean_grad(const GradientContext& context) {
+inline Grads mean_grad(const GradientContext& context) {
   const std::vector<std::size_t> axes = reduction_axes(context);
   const Output share = divide(context.grad(), mean_count(context, axes));
   return {spread(context, share, axes), Output()};
 }
 
 /// The gradient goes to the elements that are the extreme, shared evenly among equals.
-TRAINHOOK_DECL Grads extreme_grad(const GradientContext& context) {
+inline Grads extreme_grad(const GradientContext& context) {
   const Output x = context.input(0);
   const std::vector<std::size_t> axes = reduction_axes(context);
   std::vector<std::int64_t> signed_axes(axes.begin(), axes.end());
@@ -160,7 +160,7 @@ TRAINHOOK_DECL Grads extreme_grad(const GradientContext& context) {
 
 /// The product of the other elements: along each axis, of those before and those after the element. A division of the
 /// whole product by the element would fail at zeros.
-TRAINHOOK_DECL Grads prod_grad(const GradientContext& context) {
+inline Grads prod_grad(const GradientContext& context) {
   const std::vector<std::size_t> axes = reduction_axes(context);
   if (axes.empty()) return {context.grad(), Output()};
   Output product = context.input(0);
@@ -175,29 +175,29 @@ TRAINHOOK_DECL Grads prod_grad(const GradientContext& context) {
   return {result, Output()};
 }
 
-TRAINHOOK_DECL CumulativeOptions towards_start(const GradientContext& context) {
+inline CumulativeOptions towards_start(const GradientContext& context) {
   return {.exclusive = context.node().attr<bool>("exclusive"), .reverse = !context.node().attr<bool>("reverse")};
 }
 
-TRAINHOOK_DECL Output cumulative(const OpDef& def, const Output& x, const Output& axis,
-                                 const CumulativeOptions& options, std::string_view name) {
+inline Output cumulative(const OpDef& def, const Output& x, const Output& axis, const CumulativeOptions& options,
+                         std::string_view name) {
   return add_op(def, name, {x, axis}, {{"exclusive", options.exclusive}, {"reverse", options.reverse}});
 }
 
-TRAINHOOK_DECL Grads cumsum_grad(const GradientContext& context);
-TRAINHOOK_DECL Grads cumprod_grad(const GradientContext& context);
+inline Grads cumsum_grad(const GradientContext& context);
+inline Grads cumprod_grad(const GradientContext& context);
 
 inline constexpr std::string_view kCumulative =
     "T:number Tidx:{int32,int64}=int32 exclusive:bool=false reverse:bool=false";
 inline constexpr OpDef kCumprodOp{"Cumprod", "T Tidx -> T", kCumulative, shape_rules::like<0>, cumprod_grad};
 inline constexpr OpDef kCumsumOp{"Cumsum", "T Tidx -> T", kCumulative, shape_rules::like<0>, cumsum_grad};
 
-TRAINHOOK_DECL Grads cumsum_grad(const GradientContext& context) {
+Grads cumsum_grad(const GradientContext& context) {
   return {cumulative(kCumsumOp, context.grad(), context.input(1), towards_start(context), {}), Output()};
 }
 
 /// As in TensorFlow, an element that is zero gets no gradient.
-TRAINHOOK_DECL Grads cumprod_grad(const GradientContext& context) {
+Grads cumprod_grad(const GradientContext& context) {
   const Output x = context.input(0);
   const Output shares = multiply(context.grad(), context.output());
   const Output sum = cumulative(kCumsumOp, shares, context.input(1), towards_start(context), {});
@@ -226,14 +226,13 @@ inline constexpr OpDef kSumOp{"Sum", "T Tidx -> T", kNumeric, reduction_shape, s
 inline constexpr std::array kMatrixOps{&kAllOp,    &kAnyOp, &kArgMaxOp, &kArgMinOp, &kCumprodOp, &kCumsumOp,
                                        &kMatMulOp, &kMaxOp, &kMeanOp,   &kMinOp,    &kProdOp,    &kSumOp};
 
-TRAINHOOK_DECL OpFamily matrix_ops() noexcept { return kMatrixOps; }
+OpFamily matrix_ops() noexcept { return kMatrixOps; }
 
-TRAINHOOK_DECL Output sum_of_last(const Output& x) {
+Output sum_of_last(const Output& x) {
   return reduce_sum(x, {.axis = std::vector<std::int64_t>{-1}, .keep_dims = true});
 }
 
-TRAINHOOK_DECL Output reduction(const OpDef& def, const Output& x, const ReduceOptions& options,
-                                std::string_view name) {
+inline Output reduction(const OpDef& def, const Output& x, const ReduceOptions& options, std::string_view name) {
   Graph& graph = graph_of(def.type, x);
   Dims axes;
   if (options.axis) {
@@ -248,15 +247,13 @@ TRAINHOOK_DECL Output reduction(const OpDef& def, const Output& x, const ReduceO
   return add_op(def, base, {x, indices}, {{"keep_dims", options.keep_dims}});
 }
 
-TRAINHOOK_DECL Output cumulative(const OpDef& def, const Output& x, const CumulativeOptions& options,
-                                 std::string_view name) {
+inline Output cumulative(const OpDef& def, const Output& x, const CumulativeOptions& options, std::string_view name) {
   const std::string base(name.empty() ? def.type : name);
   const Output axis = constant_int(graph_of(def.type, x), options.axis, base + "/axis");
   return cumulative(def, x, axis, options, base);
 }
 
-TRAINHOOK_DECL Output arg_extreme(const OpDef& def, const Output& x, std::int64_t axis, DType dtype,
-                                  std::string_view name) {
+inline Output arg_extreme(const OpDef& def, const Output& x, std::int64_t axis, DType dtype, std::string_view name) {
   const std::string base(name.empty() ? def.type : name);
   const Output dimension = constant_int(graph_of(def.type, x), axis, base + "/dimension");
   return add_op(def, base, {x, dimension}, {{"output_type", dtype}});
@@ -266,7 +263,7 @@ TRAINHOOK_DECL Output arg_extreme(const OpDef& def, const Output& x, std::int64_
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output matmul(Output a, Output b, MatMulOptions options, std::string_view name) {
+Output matmul(Output a, Output b, MatMulOptions options, std::string_view name) {
   const auto is_batch = [](const Output& x) { return x.has_value() && x.shape().has_rank() && x.shape().rank() > 2; };
   if (is_batch(a) || is_batch(b))
     return detail::batch_matmul(a, b, options.transpose_a, options.transpose_b, name.empty() ? "MatMul" : name);
@@ -274,47 +271,47 @@ TRAINHOOK_DECL Output matmul(Output a, Output b, MatMulOptions options, std::str
                         {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
 }
 
-TRAINHOOK_DECL Output reduce_sum(Output x, const ReduceOptions& options, std::string_view name) {
+Output reduce_sum(Output x, const ReduceOptions& options, std::string_view name) {
   return detail::reduction(detail::kSumOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output reduce_mean(Output x, const ReduceOptions& options, std::string_view name) {
+Output reduce_mean(Output x, const ReduceOptions& options, std::string_view name) {
   return detail::reduction(detail::kMeanOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output reduce_prod(Output x, const ReduceOptions& options, std::string_view name) {
+Output reduce_prod(Output x, const ReduceOptions& options, std::string_view name) {
   return detail::reduction(detail::kProdOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output reduce_max(Output x, const ReduceOptions& options, std::string_view name) {
+Output reduce_max(Output x, const ReduceOptions& options, std::string_view name) {
   return detail::reduction(detail::kMaxOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output reduce_min(Output x, const ReduceOptions& options, std::string_view name) {
+Output reduce_min(Output x, const ReduceOptions& options, std::string_view name) {
   return detail::reduction(detail::kMinOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output reduce_all(Output x, const ReduceOptions& options, std::string_view name) {
+Output reduce_all(Output x, const ReduceOptions& options, std::string_view name) {
   return detail::reduction(detail::kAllOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output reduce_any(Output x, const ReduceOptions& options, std::string_view name) {
+Output reduce_any(Output x, const ReduceOptions& options, std::string_view name) {
   return detail::reduction(detail::kAnyOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output cumsum(Output x, const CumulativeOptions& options, std::string_view name) {
+Output cumsum(Output x, const CumulativeOptions& options, std::string_view name) {
   return detail::cumulative(detail::kCumsumOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output cumprod(Output x, const CumulativeOptions& options, std::string_view name) {
+Output cumprod(Output x, const CumulativeOptions& options, std::string_view name) {
   return detail::cumulative(detail::kCumprodOp, x, options, name);
 }
 
-TRAINHOOK_DECL Output argmax(Output x, std::int64_t axis, DType dtype, std::string_view name) {
+Output argmax(Output x, std::int64_t axis, DType dtype, std::string_view name) {
   return detail::arg_extreme(detail::kArgMaxOp, x, axis, dtype, name);
 }
 
-TRAINHOOK_DECL Output argmin(Output x, std::int64_t axis, DType dtype, std::string_view name) {
+Output argmin(Output x, std::int64_t axis, DType dtype, std::string_view name) {
   return detail::arg_extreme(detail::kArgMinOp, x, axis, dtype, name);
 }
 

@@ -27,15 +27,15 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL bool is_nhwc(const NodeSpec& node) { return attr_of<std::string>(node, "data_format") == "NHWC"; }
+inline bool is_nhwc(const NodeSpec& node) { return attr_of<std::string>(node, "data_format") == "NHWC"; }
 
 /// @throws InvalidArgumentError if the input must have a lower rank than `rank`.
-TRAINHOOK_DECL void require_rank_at_least(const NodeSpec& node, const Output& x, std::size_t rank) {
+inline void require_rank_at_least(const NodeSpec& node, const Output& x, std::size_t rank) {
   if (x.shape().has_rank() && x.shape().rank() < rank)
     throw InvalidArgumentError("{}: {} must be of rank {} or more", label(node), x, rank);
 }
 
-TRAINHOOK_DECL PartialShape bias_add_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape bias_add_shape(const NodeSpec& node, std::size_t) {
   const Output& value = node.inputs[0];
   const Output& bias = node.inputs[1];
   require_rank(label(node), bias, 1);
@@ -50,13 +50,13 @@ TRAINHOOK_DECL PartialShape bias_add_shape(const NodeSpec& node, std::size_t) {
   return value.shape();
 }
 
-TRAINHOOK_DECL PartialShape bias_add_grad_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape bias_add_grad_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& shape = node.inputs[0].shape();
   require_rank_at_least(node, node.inputs[0], is_nhwc(node) ? 2 : 3);
   return PartialShape{shape.has_rank() ? shape[channel_axis(node, shape.rank())] : kUnknownDim};
 }
 
-TRAINHOOK_DECL PartialShape softmax_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape softmax_shape(const NodeSpec& node, std::size_t) {
   const Output& logits = node.inputs[0];
   if (logits.shape().has_rank() && logits.shape().rank() == 0)
     throw InvalidArgumentError("{}: {} must not be a scalar", label(node), logits);
@@ -64,17 +64,17 @@ TRAINHOOK_DECL PartialShape softmax_shape(const NodeSpec& node, std::size_t) {
 }
 
 /// A loss for each row of the logits, [batch], and its gradient, [batch, classes].
-TRAINHOOK_DECL PartialShape of_rows(std::size_t index, const PartialShape& logits, std::int64_t batch) {
+inline PartialShape of_rows(std::size_t index, const PartialShape& logits, std::int64_t batch) {
   const std::int64_t rows = logits.has_rank() && logits[0] != kUnknownDim ? logits[0] : batch;
   return index == 0 ? PartialShape{rows} : PartialShape{rows, logits.has_rank() ? logits[1] : kUnknownDim};
 }
 
-TRAINHOOK_DECL PartialShape cross_entropy_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape cross_entropy_shape(const NodeSpec& node, std::size_t index) {
   for (const Output& input : node.inputs) require_rank(label(node), input, 2);
   return of_rows(index, shape_rules::merged(node, 0), kUnknownDim);
 }
 
-TRAINHOOK_DECL PartialShape sparse_cross_entropy_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape sparse_cross_entropy_shape(const NodeSpec& node, std::size_t index) {
   const Output& logits = node.inputs[0];
   const Output& labels = node.inputs[1];
   require_rank(label(node), logits, 2);
@@ -92,11 +92,9 @@ inline constexpr std::string_view kBiasAddAttrs = "T:number data_format:string{N
 
 // The ops of gradients. Two of them have a gradient themselves.
 
-TRAINHOOK_DECL Grads bias_add_grad_grad(const GradientContext& c) {
-  return {broadcast_to(c.grad(), shape_tensor(c.input(0)))};
-}
+inline Grads bias_add_grad_grad(const GradientContext& c) { return {broadcast_to(c.grad(), shape_tensor(c.input(0)))}; }
 
-TRAINHOOK_DECL Grads relu_grad_grad(const GradientContext& c);
+inline Grads relu_grad_grad(const GradientContext& c);
 
 inline constexpr OpDef kBiasAddGradOp{"BiasAddGrad", "T -> T", kBiasAddAttrs, bias_add_grad_shape, bias_add_grad_grad};
 inline constexpr OpDef kEluGradOp{"EluGrad", "T T -> T", kFloating, shape_rules::merged};
@@ -110,11 +108,9 @@ inline constexpr OpDef kSoftsignGradOp{"SoftsignGrad", "T T -> T", kFloatUnlessT
 inline constexpr OpDef kSoftplusGradOp{"SoftplusGrad", "T T -> T", kFloating, shape_rules::merged};
 inline constexpr OpDef kTanhGradOp{"TanhGrad", "T T -> T", kFloating, shape_rules::merged};
 
-TRAINHOOK_DECL Grads relu_grad_grad(const GradientContext& c) {
-  return {add_op(kReluGradOp, {}, {c.grad(), c.input(1)}), Output()};
-}
+Grads relu_grad_grad(const GradientContext& c) { return {add_op(kReluGradOp, {}, {c.grad(), c.input(1)}), Output()}; }
 
-TRAINHOOK_DECL Grads bias_add_grad(const GradientContext& context) {
+inline Grads bias_add_grad(const GradientContext& context) {
   const Output grad = context.grad();
   Grads result{grad, Output()};
   if (context.needs(1)) {
@@ -127,35 +123,29 @@ TRAINHOOK_DECL Grads bias_add_grad(const GradientContext& context) {
   return result;
 }
 
-TRAINHOOK_DECL Grads relu_grad(const GradientContext& c) { return {add_op(kReluGradOp, {}, {c.grad(), c.output()})}; }
-TRAINHOOK_DECL Grads relu6_grad(const GradientContext& c) { return {add_op(kRelu6GradOp, {}, {c.grad(), c.output()})}; }
-TRAINHOOK_DECL Grads elu_grad(const GradientContext& c) { return {add_op(kEluGradOp, {}, {c.grad(), c.output()})}; }
-TRAINHOOK_DECL Grads selu_grad(const GradientContext& c) { return {add_op(kSeluGradOp, {}, {c.grad(), c.output()})}; }
-TRAINHOOK_DECL Grads softsign_grad(const GradientContext& c) {
-  return {add_op(kSoftsignGradOp, {}, {c.grad(), c.input(0)})};
-}
-TRAINHOOK_DECL Grads sigmoid_grad(const GradientContext& c) {
-  return {add_op(kSigmoidGradOp, {}, {c.output(), c.grad()})};
-}
-TRAINHOOK_DECL Grads tanh_grad(const GradientContext& c) { return {add_op(kTanhGradOp, {}, {c.output(), c.grad()})}; }
-TRAINHOOK_DECL Grads softplus_grad(const GradientContext& c) {
-  return {add_op(kSoftplusGradOp, {}, {c.grad(), c.input(0)})};
-}
-TRAINHOOK_DECL Grads leaky_relu_grad(const GradientContext& c) {
+inline Grads relu_grad(const GradientContext& c) { return {add_op(kReluGradOp, {}, {c.grad(), c.output()})}; }
+inline Grads relu6_grad(const GradientContext& c) { return {add_op(kRelu6GradOp, {}, {c.grad(), c.output()})}; }
+inline Grads elu_grad(const GradientContext& c) { return {add_op(kEluGradOp, {}, {c.grad(), c.output()})}; }
+inline Grads selu_grad(const GradientContext& c) { return {add_op(kSeluGradOp, {}, {c.grad(), c.output()})}; }
+inline Grads softsign_grad(const GradientContext& c) { return {add_op(kSoftsignGradOp, {}, {c.grad(), c.input(0)})}; }
+inline Grads sigmoid_grad(const GradientContext& c) { return {add_op(kSigmoidGradOp, {}, {c.output(), c.grad()})}; }
+inline Grads tanh_grad(const GradientContext& c) { return {add_op(kTanhGradOp, {}, {c.output(), c.grad()})}; }
+inline Grads softplus_grad(const GradientContext& c) { return {add_op(kSoftplusGradOp, {}, {c.grad(), c.input(0)})}; }
+inline Grads leaky_relu_grad(const GradientContext& c) {
   return {add_op(kLeakyReluGradOp, {}, {c.grad(), c.input(0)}, {{"alpha", c.node().attr<float>("alpha")}})};
 }
 
-TRAINHOOK_DECL Grads softmax_grad(const GradientContext& c) {
+inline Grads softmax_grad(const GradientContext& c) {
   return {multiply(subtract(c.grad(), sum_of_last(multiply(c.grad(), c.output()))), c.output())};
 }
 
-TRAINHOOK_DECL Grads log_softmax_grad(const GradientContext& c) {
+inline Grads log_softmax_grad(const GradientContext& c) {
   return {subtract(c.grad(), multiply(sum_of_last(c.grad()), exp(c.output())))};
 }
 
 /// The factor of each row: the gradient of its loss. If all losses of the batch have the same gradient, as under a
 /// mean, one scalar is enough.
-TRAINHOOK_DECL Output loss_gradient(const GradientContext& context) {
+inline Output loss_gradient(const GradientContext& context) {
   if (context.grad(1).has_value()) {
     throw UnimplementedError("second derivatives of {} ({}) are not available", context.node().name(),
                              context.node().type());
@@ -165,11 +155,11 @@ TRAINHOOK_DECL Output loss_gradient(const GradientContext& context) {
 }
 
 /// The op's second output holds the gradient of each loss for its logits; the chain rule scales its rows.
-TRAINHOOK_DECL Grads sparse_cross_entropy_grad(const GradientContext& context) {
+inline Grads sparse_cross_entropy_grad(const GradientContext& context) {
   return {multiply(loss_gradient(context), context.output(1)), Output()};
 }
 
-TRAINHOOK_DECL Grads cross_entropy_grad(const GradientContext& context) {
+inline Grads cross_entropy_grad(const GradientContext& context) {
   const Output factor = loss_gradient(context);
   Grads result(2);
   if (context.needs(0)) result[0] = multiply(factor, context.output(1));
@@ -177,8 +167,8 @@ TRAINHOOK_DECL Grads cross_entropy_grad(const GradientContext& context) {
   return result;
 }
 
-TRAINHOOK_DECL Grads l2_loss_grad(const GradientContext& c) { return {multiply(c.input(0), c.grad())}; }
-TRAINHOOK_DECL Grads check_numerics_grad(const GradientContext& c) { return {c.grad()}; }
+inline Grads l2_loss_grad(const GradientContext& c) { return {multiply(c.input(0), c.grad())}; }
+inline Grads check_numerics_grad(const GradientContext& c) { return {c.grad()}; }
 
 inline constexpr OpDef kBiasAddOp{"BiasAdd", "T T -> T", kBiasAddAttrs, bias_add_shape, bias_add_grad};
 inline constexpr OpDef kCheckNumericsOp{"CheckNumerics", "T -> T", "T:floating message:string", shape_rules::like<0>,
@@ -212,61 +202,55 @@ inline constexpr std::array kNnOps{&kBiasAddOp,     &kBiasAddGradOp,   &kCheckNu
                                    &kSoftplusOp,    &kSoftplusGradOp,  &kSparseSoftmaxCrossEntropyWithLogitsOp,
                                    &kTanhOp,        &kTanhGradOp};
 
-TRAINHOOK_DECL OpFamily nn_ops() noexcept { return kNnOps; }
+OpFamily nn_ops() noexcept { return kNnOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output bias_add(Output value, Output bias, std::string_view name) {
+Output bias_add(Output value, Output bias, std::string_view name) {
   return detail::add_op(detail::kBiasAddOp, name, {value, bias});
 }
 
-TRAINHOOK_DECL Output relu(Output x, std::string_view name) { return detail::add_op(detail::kReluOp, name, {x}); }
+Output relu(Output x, std::string_view name) { return detail::add_op(detail::kReluOp, name, {x}); }
 
-TRAINHOOK_DECL Output relu6(Output x, std::string_view name) { return detail::add_op(detail::kRelu6Op, name, {x}); }
+Output relu6(Output x, std::string_view name) { return detail::add_op(detail::kRelu6Op, name, {x}); }
 
-TRAINHOOK_DECL Output elu(Output x, std::string_view name) { return detail::add_op(detail::kEluOp, name, {x}); }
+Output elu(Output x, std::string_view name) { return detail::add_op(detail::kEluOp, name, {x}); }
 
-TRAINHOOK_DECL Output softplus(Output x, std::string_view name) {
-  return detail::add_op(detail::kSoftplusOp, name, {x});
-}
+Output softplus(Output x, std::string_view name) { return detail::add_op(detail::kSoftplusOp, name, {x}); }
 
-TRAINHOOK_DECL Output sigmoid(Output x, std::string_view name) { return detail::add_op(detail::kSigmoidOp, name, {x}); }
+Output sigmoid(Output x, std::string_view name) { return detail::add_op(detail::kSigmoidOp, name, {x}); }
 
-TRAINHOOK_DECL Output tanh(Output x, std::string_view name) { return detail::add_op(detail::kTanhOp, name, {x}); }
+Output tanh(Output x, std::string_view name) { return detail::add_op(detail::kTanhOp, name, {x}); }
 
-TRAINHOOK_DECL Output selu(Output x, std::string_view name) { return detail::add_op(detail::kSeluOp, name, {x}); }
+Output selu(Output x, std::string_view name) { return detail::add_op(detail::kSeluOp, name, {x}); }
 
-TRAINHOOK_DECL Output softsign(Output x, std::string_view name) {
-  return detail::add_op(detail::kSoftsignOp, name, {x});
-}
+Output softsign(Output x, std::string_view name) { return detail::add_op(detail::kSoftsignOp, name, {x}); }
 
-TRAINHOOK_DECL Output leaky_relu(Output x, float alpha, std::string_view name) {
+Output leaky_relu(Output x, float alpha, std::string_view name) {
   return detail::add_op(detail::kLeakyReluOp, name, {x}, {{"alpha", alpha}});
 }
 
-TRAINHOOK_DECL Output softmax(Output logits, std::string_view name) {
-  return detail::add_op(detail::kSoftmaxOp, name, {logits});
-}
+Output softmax(Output logits, std::string_view name) { return detail::add_op(detail::kSoftmaxOp, name, {logits}); }
 
-TRAINHOOK_DECL Output log_softmax(Output logits, std::string_view name) {
+Output log_softmax(Output logits, std::string_view name) {
   return detail::add_op(detail::kLogSoftmaxOp, name, {logits});
 }
 
-TRAINHOOK_DECL Output sparse_softmax_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
+Output sparse_softmax_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
   return detail::add_op(detail::kSparseSoftmaxCrossEntropyWithLogitsOp, name, {logits, labels});
 }
 
-TRAINHOOK_DECL Output softmax_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
+Output softmax_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
   return softmax_cross_entropy_with_logits_v2(stop_gradient(labels), logits, name);
 }
 
-TRAINHOOK_DECL Output softmax_cross_entropy_with_logits_v2(Output labels, Output logits, std::string_view name) {
+Output softmax_cross_entropy_with_logits_v2(Output labels, Output logits, std::string_view name) {
   return detail::add_op(detail::kSoftmaxCrossEntropyWithLogitsOp, name, {logits, labels});
 }
 
-TRAINHOOK_DECL Output sigmoid_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
+Output sigmoid_cross_entropy_with_logits(Output labels, Output logits, std::string_view name) {
   detail::require_floating(name, logits);
   detail::require_same_dtype(name, logits, labels);
   static_cast<void>(detail::merged_shape(name, logits, labels));
@@ -280,9 +264,9 @@ TRAINHOOK_DECL Output sigmoid_cross_entropy_with_logits(Output labels, Output lo
   return add(subtract(at_least_zero, multiply(logits, labels)), log1p(exp(minus_abs)), whole);
 }
 
-TRAINHOOK_DECL Output l2_loss(Output x, std::string_view name) { return detail::add_op(detail::kL2LossOp, name, {x}); }
+Output l2_loss(Output x, std::string_view name) { return detail::add_op(detail::kL2LossOp, name, {x}); }
 
-TRAINHOOK_DECL Output check_numerics(Output x, std::string_view message, std::string_view name) {
+Output check_numerics(Output x, std::string_view message, std::string_view name) {
   return detail::add_op(detail::kCheckNumericsOp, name, {x}, {{"message", std::string(message)}});
 }
 

@@ -21,7 +21,7 @@
 namespace trainhook::detail {
 
 /// The channels that input 0 and the vectors from input `from` to before `to` agree on.
-TRAINHOOK_DECL std::int64_t channels_of(const NodeSpec& node, std::size_t from, std::size_t to) {
+inline std::int64_t channels_of(const NodeSpec& node, std::size_t from, std::size_t to) {
   const Output& x = node.inputs[0];
   std::int64_t channels = x.shape().has_rank() ? x.shape()[channel_axis(node, x.shape().rank())] : kUnknownDim;
   for (std::size_t i = from; i < to; ++i) {
@@ -35,12 +35,12 @@ TRAINHOOK_DECL std::int64_t channels_of(const NodeSpec& node, std::size_t from, 
   return channels;
 }
 
-TRAINHOOK_DECL void require_images(const NodeSpec& node, const Output& x) {
+inline void require_images(const NodeSpec& node, const Output& x) {
   require_rank(label(node), x, attr_of<std::string>(node, "data_format").size());
 }
 
 /// Input 0, images, with this many channels.
-TRAINHOOK_DECL PartialShape with_channels(const NodeSpec& node, std::int64_t channels) {
+inline PartialShape with_channels(const NodeSpec& node, std::int64_t channels) {
   const PartialShape& shape = node.inputs[0].shape();
   Dims dims(attr_of<std::string>(node, "data_format").size(), kUnknownDim);
   if (shape.has_rank()) dims = dims_of(shape);
@@ -48,7 +48,7 @@ TRAINHOOK_DECL PartialShape with_channels(const NodeSpec& node, std::int64_t cha
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape batch_norm_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape batch_norm_shape(const NodeSpec& node, std::size_t index) {
   constexpr std::size_t kLast = 5;  // the third reserve space, whose shape depends on the device
   require_images(node, node.inputs[0]);
   if (index == kLast) return {};
@@ -57,7 +57,7 @@ TRAINHOOK_DECL PartialShape batch_norm_shape(const NodeSpec& node, std::size_t i
   return index == 0 ? with_channels(node, channels) : PartialShape{channels};
 }
 
-TRAINHOOK_DECL PartialShape batch_norm_grad_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape batch_norm_grad_shape(const NodeSpec& node, std::size_t index) {
   for (std::size_t i = 0; i < 2; ++i) require_images(node, node.inputs[i]);
   if (index > 2) return PartialShape{0};
   const std::int64_t channels = channels_of(node, 2, 5);
@@ -70,7 +70,7 @@ inline constexpr OpDef kFusedBatchNormGradV3Op{"FusedBatchNormGradV3", "T T floa
                                                batch_norm_grad_shape};
 
 /// As in TensorFlow, only what follows from `y` has a gradient.
-TRAINHOOK_DECL Grads batch_norm_grad(const GradientContext& context) {
+inline Grads batch_norm_grad(const GradientContext& context) {
   Grads result(context.input_count());
   if (!context.grad(0).has_value()) return result;
   const bool is_training = context.node().attr<bool>("is_training");
@@ -93,7 +93,7 @@ inline constexpr OpDef kFusedBatchNormV3Op{
     "data_format:string{NHWC,NCHW,NDHWC,NCDHW}=NHWC is_training:bool=true",
     batch_norm_shape, batch_norm_grad};
 
-TRAINHOOK_DECL PartialShape lrn_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape lrn_shape(const NodeSpec& node, std::size_t) {
   for (const Output& input : node.inputs) require_rank(label(node), input, 4);
   const PartialShape shape = shape_rules::merged(node, 0);
   return shape.has_rank() ? shape : unknown_of_rank(4);
@@ -103,21 +103,21 @@ inline constexpr std::string_view kLrnAttrs =
     "depth_radius:int=5 bias:float=1 alpha:float=1 beta:float=0.5 T:{float16,bfloat16,float32}=float32";
 inline constexpr OpDef kLRNGradOp{"LRNGrad", "T T T -> T", kLrnAttrs, lrn_shape};
 
-TRAINHOOK_DECL Grads lrn_grad(const GradientContext& context) {
+inline Grads lrn_grad(const GradientContext& context) {
   return {add_op(kLRNGradOp, {}, {context.grad(), context.input(0), context.output()}, context.node().attrs())};
 }
 inline constexpr OpDef kLRNOp{"LRN", "T -> T", kLrnAttrs, lrn_shape, lrn_grad};
 
 inline constexpr std::array kNormalizationOps{&kFusedBatchNormV3Op, &kFusedBatchNormGradV3Op, &kLRNOp, &kLRNGradOp};
 
-TRAINHOOK_DECL OpFamily normalization_ops() noexcept { return kNormalizationOps; }
+OpFamily normalization_ops() noexcept { return kNormalizationOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL FusedBatchNorm fused_batch_norm(Output x, Output scale, Output offset, Output mean, Output variance,
-                                               const FusedBatchNormOptions& options, std::string_view name) {
+FusedBatchNorm fused_batch_norm(Output x, Output scale, Output offset, Output mean, Output variance,
+                                const FusedBatchNormOptions& options, std::string_view name) {
   const Operation op = detail::add_node(detail::graph_of("FusedBatchNormV3", x), detail::kFusedBatchNormV3Op,
                                         {.name = std::string(name),
                                          .inputs = {x, scale, offset, mean, variance},

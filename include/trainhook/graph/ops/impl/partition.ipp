@@ -24,7 +24,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL PartialShape broadcast_args_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape broadcast_args_shape(const NodeSpec& node, std::size_t) {
   for (const Output& input : node.inputs) require_rank(label(node), input, 1);
   const PartialShape& x = node.inputs[0].shape();
   const PartialShape& y = node.inputs[1].shape();
@@ -32,7 +32,7 @@ TRAINHOOK_DECL PartialShape broadcast_args_shape(const NodeSpec& node, std::size
   return PartialShape{is_known ? (std::max)(x[0], y[0]) : kUnknownDim};
 }
 
-TRAINHOOK_DECL PartialShape accidental_hits_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape accidental_hits_shape(const NodeSpec& node, std::size_t) {
   const Output& classes = node.inputs[0];
   require_rank(label(node), classes, 2);
   require_rank(label(node), node.inputs[1], 1);
@@ -42,7 +42,7 @@ TRAINHOOK_DECL PartialShape accidental_hits_shape(const NodeSpec& node, std::siz
   return PartialShape{kUnknownDim};
 }
 
-TRAINHOOK_DECL PartialShape dynamic_partition_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape dynamic_partition_shape(const NodeSpec& node, std::size_t) {
   const Output& data = node.inputs[0];
   const Output& parts = node.inputs[1];
   if (!data.shape().has_rank() || !parts.shape().has_rank()) return {};
@@ -54,16 +54,14 @@ TRAINHOOK_DECL PartialShape dynamic_partition_shape(const NodeSpec& node, std::s
   return dims.size() > kMaxRank ? PartialShape() : shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape same_as_input(const NodeSpec& node, std::size_t index) {
-  return node.inputs[index].shape();
-}
+inline PartialShape same_as_input(const NodeSpec& node, std::size_t index) { return node.inputs[index].shape(); }
 
-TRAINHOOK_DECL PartialShape unique_with_counts_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape unique_with_counts_shape(const NodeSpec& node, std::size_t index) {
   return index == 1 ? node.inputs[0].shape() : PartialShape{kUnknownDim};
 }
 
 /// The gradients of all parts, each put where the part's elements came from.
-TRAINHOOK_DECL Grads dynamic_partition_grad(const GradientContext& c) {
+inline Grads dynamic_partition_grad(const GradientContext& c) {
   const Output data = c.input(0);
   const Output parts = c.input(1);
   const auto count = c.node().attr<std::int64_t>("num_partitions");
@@ -81,14 +79,14 @@ TRAINHOOK_DECL Grads dynamic_partition_grad(const GradientContext& c) {
   return {reshape_like(c.add("DynamicStitch", stitched, {{"N", count}}), data), Output()};
 }
 
-TRAINHOOK_DECL Grads identity_n_grad(const GradientContext& c) {
+inline Grads identity_n_grad(const GradientContext& c) {
   Grads result;
   for (std::size_t i = 0; i < c.input_count(); ++i) result.push_back(c.grad(i));
   return result;
 }
 
 /// Each value is found again in the gradient; what it covers does not reach the default value.
-TRAINHOOK_DECL Grads sparse_to_dense_grad(const GradientContext& c) {
+inline Grads sparse_to_dense_grad(const GradientContext& c) {
   const Output indices = c.input(0);
   const PartialShape& shape = indices.shape();
   if (!shape.has_rank())
@@ -120,6 +118,6 @@ inline constexpr OpDef kUniqueWithCountsOp{"UniqueWithCounts", "T -> T out_idx o
 inline constexpr std::array kPartitionOps{&kBroadcastArgsOp, &kComputeAccidentalHitsOp, &kDynamicPartitionOp,
                                           &kIdentityNOp,     &kSparseToDenseOp,         &kUniqueWithCountsOp};
 
-TRAINHOOK_DECL OpFamily partition_ops() noexcept { return kPartitionOps; }
+OpFamily partition_ops() noexcept { return kPartitionOps; }
 
 }  // namespace trainhook::detail

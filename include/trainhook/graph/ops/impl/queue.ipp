@@ -16,7 +16,7 @@
 namespace trainhook::detail {
 
 /// A component of the elements of the queue that input 0 names, with `rows` in front.
-TRAINHOOK_DECL PartialShape queue_component(const NodeSpec& node, std::size_t index, const Dims& rows) {
+inline PartialShape queue_component(const NodeSpec& node, std::size_t index, const Dims& rows) {
   const Attrs& queue = node.inputs[0].node().attrs();
   const auto found = queue.find("shapes");
   const auto* shapes = found == queue.end() ? nullptr : std::get_if<std::vector<PartialShape>>(&found->second);
@@ -26,11 +26,9 @@ TRAINHOOK_DECL PartialShape queue_component(const NodeSpec& node, std::size_t in
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape queue_element(const NodeSpec& node, std::size_t index) {
-  return queue_component(node, index, {});
-}
+inline PartialShape queue_element(const NodeSpec& node, std::size_t index) { return queue_component(node, index, {}); }
 
-TRAINHOOK_DECL PartialShape queue_elements(const NodeSpec& node, std::size_t index) {
+inline PartialShape queue_elements(const NodeSpec& node, std::size_t index) {
   require_rank(label(node), node.inputs[1], 0);
   const auto count = constant_integers(node.inputs[1]);
   if (count && count->front() < 0)
@@ -57,10 +55,10 @@ inline constexpr std::array kQueueOps{&kFIFOQueueV2Op,    &kQueueCloseV2Op,     
                                       &kQueueDequeueV2Op, &kQueueEnqueueManyV2Op, &kQueueEnqueueV2Op,
                                       &kQueueSizeV2Op};
 
-TRAINHOOK_DECL OpFamily queue_ops() noexcept { return kQueueOps; }
+OpFamily queue_ops() noexcept { return kQueueOps; }
 
 /// `shape` with a first dimension of unknown extent.
-TRAINHOOK_DECL PartialShape in_rows(const PartialShape& shape) {
+inline PartialShape in_rows(const PartialShape& shape) {
   if (!shape.has_rank()) return shape;
   Dims dims = dims_of(shape);
   dims.insert(dims.begin(), kUnknownDim);
@@ -71,8 +69,8 @@ TRAINHOOK_DECL PartialShape in_rows(const PartialShape& shape) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL FIFOQueue::FIFOQueue(Graph& graph, std::int64_t capacity, const std::vector<DType>& dtypes,
-                                    const std::vector<Shape>& shapes, std::string_view name)
+FIFOQueue::FIFOQueue(Graph& graph, std::int64_t capacity, const std::vector<DType>& dtypes,
+                     const std::vector<Shape>& shapes, std::string_view name)
     : has_shapes_(!shapes.empty()) {
   if (capacity == 0)
     throw InvalidArgumentError("FIFOQueue '{}': a capacity of 0 holds nothing; give 1 or more, or -1 for no limit",
@@ -91,61 +89,61 @@ TRAINHOOK_DECL FIFOQueue::FIFOQueue(Graph& graph, std::int64_t capacity, const s
                                     {"shapes", std::vector<PartialShape>(shapes.begin(), shapes.end())}}});
 }
 
-TRAINHOOK_DECL Operation FIFOQueue::enqueue(const std::vector<Output>& components, std::string_view name) const {
+Operation FIFOQueue::enqueue(const std::vector<Output>& components, std::string_view name) const {
   check_count(components);
   for (std::size_t i = 0; i < components.size(); ++i) check_component(components[i], i, components_[i].shape);
   return add_enqueue(detail::kQueueEnqueueV2Op, components, name, "_enqueue");
 }
 
-TRAINHOOK_DECL Operation FIFOQueue::enqueue_many(const std::vector<Output>& components, std::string_view name) const {
+Operation FIFOQueue::enqueue_many(const std::vector<Output>& components, std::string_view name) const {
   check_count(components);
   for (std::size_t i = 0; i < components.size(); ++i)
     check_component(components[i], i, detail::in_rows(components_[i].shape));
   return add_enqueue(detail::kQueueEnqueueManyV2Op, components, name, "_EnqueueMany");
 }
 
-TRAINHOOK_DECL std::vector<Output> FIFOQueue::dequeue(std::string_view name) const {
+std::vector<Output> FIFOQueue::dequeue(std::string_view name) const {
   return add_dequeue(detail::kQueueDequeueV2Op, {.name = name_of(name, "_Dequeue"), .inputs = {handle()}});
 }
 
-TRAINHOOK_DECL std::vector<Output> FIFOQueue::dequeue_many(Output n, std::string_view name) const {
+std::vector<Output> FIFOQueue::dequeue_many(Output n, std::string_view name) const {
   op_.graph().check_belongs(n, "n of", "dequeue_many");
   return add_dequeue_many(n, name_of(name, "_DequeueMany"));
 }
 
-TRAINHOOK_DECL std::vector<Output> FIFOQueue::dequeue_many(std::int32_t n, std::string_view name) const {
+std::vector<Output> FIFOQueue::dequeue_many(std::int32_t n, std::string_view name) const {
   if (n < 0)
     throw InvalidArgumentError("FIFOQueue '{}': dequeue_many of {} elements; n must not be negative", this->name(), n);
   const Graph::Scope scope = op_.graph().name_scope(name_of(name, "_DequeueMany"));
   return add_dequeue_many(detail::constant_int(op_.graph(), n, "n"), op_.graph().current_scope());
 }
 
-TRAINHOOK_DECL Operation FIFOQueue::close(bool cancel_pending_enqueues, std::string_view name) const {
+Operation FIFOQueue::close(bool cancel_pending_enqueues, std::string_view name) const {
   return detail::add_node(op_.graph(), detail::kQueueCloseV2Op,
                           {.name = name_of(name, "_Close"),
                            .inputs = {handle()},
                            .attrs = {{"cancel_pending_enqueues", cancel_pending_enqueues}}});
 }
 
-TRAINHOOK_DECL Output FIFOQueue::size(std::string_view name) const {
+Output FIFOQueue::size(std::string_view name) const {
   return detail::add_op(detail::kQueueSizeV2Op, name_of(name, "_Size"), {handle()});
 }
 
-TRAINHOOK_DECL Output FIFOQueue::handle() const { return Output(&op_.node(), 0); }
+Output FIFOQueue::handle() const { return Output(&op_.node(), 0); }
 
-TRAINHOOK_DECL std::string FIFOQueue::name_of(std::string_view wanted, std::string_view suffix) const {
+std::string FIFOQueue::name_of(std::string_view wanted, std::string_view suffix) const {
   const std::string& own = this->name();
   return wanted.empty() ? own.substr(own.rfind('/') + 1) + std::string(suffix) : std::string(wanted);
 }
 
-TRAINHOOK_DECL void FIFOQueue::check_count(const std::vector<Output>& components) const {
+void FIFOQueue::check_count(const std::vector<Output>& components) const {
   if (components.size() != components_.size()) {
     throw InvalidArgumentError("FIFOQueue '{}': an element has {} components, not {}", name(), components_.size(),
                                components.size());
   }
 }
 
-TRAINHOOK_DECL void FIFOQueue::check_component(const Output& given, std::size_t i, const PartialShape& shape) const {
+void FIFOQueue::check_component(const Output& given, std::size_t i, const PartialShape& shape) const {
   op_.graph().check_belongs(given, "a component for", name());
   if (given.dtype() != components_[i].dtype || !shape.compatible_with(given.shape())) {
     throw InvalidArgumentError("FIFOQueue '{}': component {} is {}{}, not {}", name(), i, components_[i].dtype, shape,
@@ -153,21 +151,21 @@ TRAINHOOK_DECL void FIFOQueue::check_component(const Output& given, std::size_t 
   }
 }
 
-TRAINHOOK_DECL std::vector<DType> FIFOQueue::dtypes() const {
+std::vector<DType> FIFOQueue::dtypes() const {
   std::vector<DType> result;
   for (const OutputSpec& component : components_) result.push_back(component.dtype);
   return result;
 }
 
-TRAINHOOK_DECL Operation FIFOQueue::add_enqueue(const OpDef& def, const std::vector<Output>& components,
-                                                std::string_view name, std::string_view suffix) const {
+Operation FIFOQueue::add_enqueue(const OpDef& def, const std::vector<Output>& components, std::string_view name,
+                                 std::string_view suffix) const {
   NodeSpec spec{.name = name_of(name, suffix), .inputs = {handle()}};
   spec.inputs.insert(spec.inputs.end(), components.begin(), components.end());
   spec.attrs = {{"Tcomponents", dtypes()}};
   return detail::add_node(op_.graph(), def, std::move(spec));
 }
 
-TRAINHOOK_DECL std::vector<Output> FIFOQueue::add_dequeue(const OpDef& def, NodeSpec spec) const {
+std::vector<Output> FIFOQueue::add_dequeue(const OpDef& def, NodeSpec spec) const {
   spec.attrs = {{"component_types", dtypes()}};
   const Operation dequeue = detail::add_node(op_.graph(), def, std::move(spec));
   std::vector<Output> outputs;
@@ -175,7 +173,7 @@ TRAINHOOK_DECL std::vector<Output> FIFOQueue::add_dequeue(const OpDef& def, Node
   return outputs;
 }
 
-TRAINHOOK_DECL std::vector<Output> FIFOQueue::add_dequeue_many(Output n, std::string name) const {
+std::vector<Output> FIFOQueue::add_dequeue_many(Output n, std::string name) const {
   if (!has_shapes_)
     throw InvalidArgumentError("FIFOQueue '{}' has no shapes, which dequeue_many needs; give them to the queue",
                                this->name());

@@ -19,7 +19,7 @@
 
 namespace trainhook {
 
-TRAINHOOK_DECL OpSeeds get_seed(Graph& graph, std::optional<std::int64_t> op_seed) {
+OpSeeds get_seed(Graph& graph, std::optional<std::int64_t> op_seed) {
   OpSeeds seeds{.seed = graph.random_seed(), .seed2 = op_seed ? *op_seed : graph.next_op_seed()};
   if (seeds.seed == 0 && seeds.seed2 == 0) seeds.seed2 = (std::numeric_limits<std::int32_t>::max)();
   return seeds;
@@ -29,13 +29,13 @@ TRAINHOOK_DECL OpSeeds get_seed(Graph& graph, std::optional<std::int64_t> op_see
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL PartialShape random_uniform_int_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape random_uniform_int_shape(const NodeSpec& node, std::size_t) {
   for (std::size_t i = 1; i < 3; ++i) require_rank(label(node), node.inputs[i], 0);
   return shape_rules::dims_in<0>(node, 0);
 }
 
 /// Samples and their counts are vectors; the true classes, and their counts, are rows of `num_true`.
-TRAINHOOK_DECL PartialShape candidate_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape candidate_shape(const NodeSpec& node, std::size_t index) {
   const auto num_true = attr_of<std::int64_t>(node, "num_true");
   const auto num_sampled = attr_of<std::int64_t>(node, "num_sampled");
   const Output& classes = node.inputs[0];
@@ -60,23 +60,23 @@ inline constexpr OpDef kTruncatedNormalOp{"TruncatedNormal", "T -> dtype", kFloa
 inline constexpr std::array kRandomOps{&kLogUniformCandidateSamplerOp, &kRandomStandardNormalOp, &kRandomUniformOp,
                                        &kRandomUniformIntOp, &kTruncatedNormalOp};
 
-TRAINHOOK_DECL OpFamily random_ops() noexcept { return kRandomOps; }
+OpFamily random_ops() noexcept { return kRandomOps; }
 
 /// New numbers of shape `extents` each run.
-TRAINHOOK_DECL Output draw(const OpDef& def, const Output& extents, DType dtype, const OpSeeds& seeds) {
+inline Output draw(const OpDef& def, const Output& extents, DType dtype, const OpSeeds& seeds) {
   return add_op(def, def.type, {extents}, {{"dtype", dtype}, {"seed", seeds.seed}, {"seed2", seeds.seed2}});
 }
 
-TRAINHOOK_DECL Output random_node(const OpDef& def, Graph& graph, const Shape& shape, DType dtype,
-                                  std::optional<std::int64_t> seed, std::string_view scope) {
+inline Output random_node(const OpDef& def, Graph& graph, const Shape& shape, DType dtype,
+                          std::optional<std::int64_t> seed, std::string_view scope) {
   if (!is_floating(dtype)) throw InvalidArgumentError("{} {} gives floating dtypes, not {}", def.type, scope, dtype);
   const OpSeeds seeds = get_seed(graph, seed);
   return draw(def, constant_ints(graph, dims_of(shape), "shape"), dtype, seeds);
 }
 
 /// `x * factor + offset` under the name of the current scope.
-TRAINHOOK_DECL Output scaled(Graph& graph, const Output& x, double factor, double offset, std::string_view factor_name,
-                             std::string_view offset_name) {
+inline Output scaled(Graph& graph, const Output& x, double factor, double offset, std::string_view factor_name,
+                     std::string_view offset_name) {
   const std::string& whole = graph.current_scope();
   const Output product = multiply(x, Operand(factor).beside(x, factor_name));
   return add(product, Operand(offset).beside(x, offset_name), whole);
@@ -86,8 +86,7 @@ TRAINHOOK_DECL Output scaled(Graph& graph, const Output& x, double factor, doubl
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output random_uniform(Graph& graph, const Shape& shape, const RandomUniformOptions& options,
-                                     std::string_view name) {
+Output random_uniform(Graph& graph, const Shape& shape, const RandomUniformOptions& options, std::string_view name) {
   if (!(options.minval < options.maxval)) {
     throw InvalidArgumentError("{}: minval {} must be below maxval {}", name, options.minval, options.maxval);
   }
@@ -100,8 +99,8 @@ TRAINHOOK_DECL Output random_uniform(Graph& graph, const Shape& shape, const Ran
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Output normal(const OpDef& def, Graph& graph, const Shape& shape, const RandomNormalOptions& options,
-                             std::string_view name) {
+inline Output normal(const OpDef& def, Graph& graph, const Shape& shape, const RandomNormalOptions& options,
+                     std::string_view name) {
   if (!(options.stddev >= 0)) throw InvalidArgumentError("{}: stddev {} must not be negative", name, options.stddev);
   const Graph::Scope scope = graph.name_scope(name);
   const Output unit = random_node(def, graph, shape, options.dtype, options.seed, name);
@@ -112,17 +111,15 @@ TRAINHOOK_DECL Output normal(const OpDef& def, Graph& graph, const Shape& shape,
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output random_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options,
-                                    std::string_view name) {
+Output random_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options, std::string_view name) {
   return detail::normal(detail::kRandomStandardNormalOp, graph, shape, options, name);
 }
 
-TRAINHOOK_DECL Output truncated_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options,
-                                       std::string_view name) {
+Output truncated_normal(Graph& graph, const Shape& shape, const RandomNormalOptions& options, std::string_view name) {
   return detail::normal(detail::kTruncatedNormalOp, graph, shape, options, name);
 }
 
-TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::int64_t> seed, std::string_view name) {
+Output dropout(Output x, const Operand& rate, std::optional<std::int64_t> seed, std::string_view name) {
   detail::require_floating("dropout", x);
   if (rate.is_number()) {
     if (!(rate.number() >= 0 && rate.number() < 1))
@@ -141,9 +138,8 @@ TRAINHOOK_DECL Output dropout(Output x, const Operand& rate, std::optional<std::
   return multiply(multiply(x, scale), kept);
 }
 
-TRAINHOOK_DECL SampledCandidates log_uniform_candidate_sampler(Output true_classes,
-                                                               const CandidateSamplerOptions& options,
-                                                               std::string_view name) {
+SampledCandidates log_uniform_candidate_sampler(Output true_classes, const CandidateSamplerOptions& options,
+                                                std::string_view name) {
   Graph& graph = detail::graph_of("LogUniformCandidateSampler", true_classes);
   const PartialShape& shape = true_classes.shape();
   if (!shape.has_rank() || shape.rank() != 2 || shape[1] == kUnknownDim) {

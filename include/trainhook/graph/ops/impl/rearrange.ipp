@@ -20,40 +20,38 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::optional<std::int64_t> padded(std::int64_t extent, std::int64_t before,
-                                                  std::int64_t after) noexcept {
+std::optional<std::int64_t> padded(std::int64_t extent, std::int64_t before, std::int64_t after) noexcept {
   const bool fits = before >= 0 && after >= 0 && !__builtin_add_overflow(extent, before, &extent) &&
                     !__builtin_add_overflow(extent, after, &extent);
   return fits ? std::optional(extent) : std::nullopt;
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> cropped(std::int64_t extent, std::int64_t before,
-                                                   std::int64_t after) noexcept {
+std::optional<std::int64_t> cropped(std::int64_t extent, std::int64_t before, std::int64_t after) noexcept {
   const bool fits = before >= 0 && after >= 0 && before <= extent && after <= extent - before;
   return fits ? std::optional(extent - before - after) : std::nullopt;
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> blocks_in(std::int64_t extent, std::int64_t before, std::int64_t after,
-                                                     std::int64_t size) noexcept {
+std::optional<std::int64_t> blocks_in(std::int64_t extent, std::int64_t before, std::int64_t after,
+                                      std::int64_t size) noexcept {
   const auto whole = padded(extent, before, after);
   return whole && *whole % size == 0 ? std::optional(*whole / size) : std::nullopt;
 }
 
-TRAINHOOK_DECL std::optional<std::int64_t> elements_in(std::int64_t blocks, std::int64_t before, std::int64_t after,
-                                                       std::int64_t size) noexcept {
+std::optional<std::int64_t> elements_in(std::int64_t blocks, std::int64_t before, std::int64_t after,
+                                        std::int64_t size) noexcept {
   std::int64_t whole = 0;
   return __builtin_mul_overflow(blocks, size, &whole) ? std::nullopt : cropped(whole, before, after);
 }
 
 /// @throws InvalidArgumentError unless `x` can be [count,2], numbers before and after each of `count` dimensions.
-TRAINHOOK_DECL void require_pairs(const NodeSpec& node, const Output& x, std::int64_t count) {
+inline void require_pairs(const NodeSpec& node, const Output& x, std::int64_t count) {
   require_rank(label(node), x, 2);
   if (x.shape().has_rank() && (!may_equal(x.shape()[0], count) || !may_equal(x.shape()[1], 2)))
     throw InvalidArgumentError("{}: {} must be [{},2]", label(node), x, count);
 }
 
 /// Space to batch, or back if `to_batch` does not hold.
-TRAINHOOK_DECL PartialShape blocks_shape(const NodeSpec& node, bool to_batch) {
+inline PartialShape blocks_shape(const NodeSpec& node, bool to_batch) {
   const Output& x = node.inputs[0];
   const Output& block = node.inputs[1];
   require_rank(label(node), block, 1);
@@ -96,13 +94,11 @@ TRAINHOOK_DECL PartialShape blocks_shape(const NodeSpec& node, bool to_batch) {
   }
   return shape_of(dims);
 }
-TRAINHOOK_DECL PartialShape space_to_batch_shape(const NodeSpec& node, std::size_t) { return blocks_shape(node, true); }
-TRAINHOOK_DECL PartialShape batch_to_space_shape(const NodeSpec& node, std::size_t) {
-  return blocks_shape(node, false);
-}
+inline PartialShape space_to_batch_shape(const NodeSpec& node, std::size_t) { return blocks_shape(node, true); }
+inline PartialShape batch_to_space_shape(const NodeSpec& node, std::size_t) { return blocks_shape(node, false); }
 
 /// Depth to space, or back if `to_space` does not hold.
-TRAINHOOK_DECL PartialShape depth_shape(const NodeSpec& node, bool to_space) {
+inline PartialShape depth_shape(const NodeSpec& node, bool to_space) {
   const Output& x = node.inputs[0];
   const auto size = attr_of<std::int64_t>(node, "block_size");
   constexpr std::int64_t kMost = 1 << 15;
@@ -126,12 +122,12 @@ TRAINHOOK_DECL PartialShape depth_shape(const NodeSpec& node, bool to_space) {
   change(dims[3], size * size, !to_space);
   return shape_of(dims);
 }
-TRAINHOOK_DECL PartialShape depth_to_space_shape(const NodeSpec& node, std::size_t) { return depth_shape(node, true); }
-TRAINHOOK_DECL PartialShape space_to_depth_shape(const NodeSpec& node, std::size_t) { return depth_shape(node, false); }
+inline PartialShape depth_to_space_shape(const NodeSpec& node, std::size_t) { return depth_shape(node, true); }
+inline PartialShape space_to_depth_shape(const NodeSpec& node, std::size_t) { return depth_shape(node, false); }
 
 /// The dimensions with a constant number of mirrored elements added before and after each, or taken away if `adds` does
 /// not hold.
-TRAINHOOK_DECL PartialShape mirrored_shape(const NodeSpec& node, bool adds) {
+inline PartialShape mirrored_shape(const NodeSpec& node, bool adds) {
   const Output& x = node.inputs[0];
   const Output& paddings = node.inputs[1];
   require_pairs(node, paddings, x.shape().has_rank() ? static_cast<std::int64_t>(x.shape().rank()) : kUnknownDim);
@@ -154,12 +150,10 @@ TRAINHOOK_DECL PartialShape mirrored_shape(const NodeSpec& node, bool adds) {
   }
   return shape_of(dims);
 }
-TRAINHOOK_DECL PartialShape mirror_pad_shape(const NodeSpec& node, std::size_t) { return mirrored_shape(node, true); }
-TRAINHOOK_DECL PartialShape mirror_pad_grad_shape(const NodeSpec& node, std::size_t) {
-  return mirrored_shape(node, false);
-}
+inline PartialShape mirror_pad_shape(const NodeSpec& node, std::size_t) { return mirrored_shape(node, true); }
+inline PartialShape mirror_pad_grad_shape(const NodeSpec& node, std::size_t) { return mirrored_shape(node, false); }
 
-TRAINHOOK_DECL PartialShape reverse_sequence_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape reverse_sequence_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   const Output& lengths = node.inputs[1];
   require_rank(label(node), lengths, 1);
@@ -178,7 +172,7 @@ TRAINHOOK_DECL PartialShape reverse_sequence_shape(const NodeSpec& node, std::si
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape band_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape band_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   require_rank(label(node), node.inputs[1], 0);
   require_rank(label(node), node.inputs[2], 0);
@@ -187,35 +181,35 @@ TRAINHOOK_DECL PartialShape band_shape(const NodeSpec& node, std::size_t) {
   return x.shape();
 }
 
-TRAINHOOK_DECL Grads space_to_batch_grad(const GradientContext& c) {
+inline Grads space_to_batch_grad(const GradientContext& c) {
   return {c.add("BatchToSpaceND", {c.grad(), c.input(1), c.input(2)}), Output(), Output()};
 }
-TRAINHOOK_DECL Grads batch_to_space_grad(const GradientContext& c) {
+inline Grads batch_to_space_grad(const GradientContext& c) {
   return {c.add("SpaceToBatchND", {c.grad(), c.input(1), c.input(2)}), Output(), Output()};
 }
-TRAINHOOK_DECL Attrs attrs_of_blocks(const GradientContext& c) {
+inline Attrs attrs_of_blocks(const GradientContext& c) {
   return {{"block_size", c.node().attr<std::int64_t>("block_size")},
           {"data_format", c.node().attr<std::string>("data_format")}};
 }
-TRAINHOOK_DECL Grads depth_to_space_grad(const GradientContext& c) {
+inline Grads depth_to_space_grad(const GradientContext& c) {
   return {c.add("SpaceToDepth", {c.grad()}, attrs_of_blocks(c))};
 }
-TRAINHOOK_DECL Grads space_to_depth_grad(const GradientContext& c) {
+inline Grads space_to_depth_grad(const GradientContext& c) {
   return {c.add("DepthToSpace", {c.grad()}, attrs_of_blocks(c))};
 }
-TRAINHOOK_DECL Grads mirror_pad_grad(const GradientContext& c) {
+inline Grads mirror_pad_grad(const GradientContext& c) {
   return {c.add("MirrorPadGrad", {c.grad(), c.input(1)}, {{"mode", c.node().attr<std::string>("mode")}}), Output()};
 }
-TRAINHOOK_DECL Grads mirror_pad_grad_grad(const GradientContext& c) {
+inline Grads mirror_pad_grad_grad(const GradientContext& c) {
   return {c.add("MirrorPad", {c.grad(), c.input(1)}, {{"mode", c.node().attr<std::string>("mode")}}), Output()};
 }
-TRAINHOOK_DECL Grads reverse_sequence_grad(const GradientContext& c) {
+inline Grads reverse_sequence_grad(const GradientContext& c) {
   return {c.add("ReverseSequence", {c.grad(), c.input(1)},
                 {{"batch_dim", c.node().attr<std::int64_t>("batch_dim")},
                  {"seq_dim", c.node().attr<std::int64_t>("seq_dim")}}),
           Output()};
 }
-TRAINHOOK_DECL Grads band_grad(const GradientContext& c) {
+inline Grads band_grad(const GradientContext& c) {
   return {c.add("MatrixBandPart", {c.grad(), c.input(1), c.input(2)}), Output(), Output()};
 }
 
@@ -245,6 +239,6 @@ inline constexpr std::array kRearrangeOps{&kBatchToSpaceNDOp, &kDepthToSpaceOp, 
                                           &kMirrorPadOp,      &kMirrorPadGradOp, &kReverseSequenceOp,
                                           &kSpaceToBatchNDOp, &kSpaceToDepthOp};
 
-TRAINHOOK_DECL OpFamily rearrange_ops() noexcept { return kRearrangeOps; }
+OpFamily rearrange_ops() noexcept { return kRearrangeOps; }
 
 }  // namespace trainhook::detail

@@ -38,7 +38,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept {
+std::span<const OpFamily> op_families() noexcept {
   static const std::array families{
       einsum_ops(),        partition_ops(),    rearrange_ops(),     all_reduce_ops(),
       array_ops(),         batch_matmul_ops(), constant_ops(),      special_ops(),
@@ -50,13 +50,13 @@ TRAINHOOK_DECL std::span<const OpFamily> op_families() noexcept {
   return families;
 }
 
-TRAINHOOK_DECL const OpDef* find_own_op_def(std::string_view type) { return find_op_def(type); }
+const OpDef* find_own_op_def(std::string_view type) { return find_op_def(type); }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL const OpDef* find_op_def(std::string_view type, std::span<const OpDef> extra) noexcept {
+const OpDef* find_op_def(std::string_view type, std::span<const OpDef> extra) noexcept {
   const auto own = std::ranges::find(extra, type, &OpDef::type);
   if (own != extra.end()) return &*own;
   for (const detail::OpFamily family : detail::op_families()) {

@@ -22,7 +22,7 @@
 namespace trainhook::detail {
 
 /// Input 0 in the size that input 1 holds.
-TRAINHOOK_DECL PartialShape resized_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape resized_shape(const NodeSpec& node, std::size_t) {
   const Output& images = node.inputs[0];
   const Output& size = node.inputs[1];
   require_rank(label(node), images, 4);
@@ -42,18 +42,18 @@ inline constexpr OpDef kResizeNearestNeighborGradOp{
     "ResizeNearestNeighborGrad", "T int32 -> T",
     "T:{uint8,int8,int32,floating} align_corners:bool=false half_pixel_centers:bool=false", resized_shape};
 
-TRAINHOOK_DECL Attrs resize_attrs(const GradientContext& context) {
+inline Attrs resize_attrs(const GradientContext& context) {
   return {{"align_corners", context.node().attr<bool>("align_corners")},
           {"half_pixel_centers", context.node().attr<bool>("half_pixel_centers")}};
 }
 
-TRAINHOOK_DECL Grads resize_bilinear_grad(const GradientContext& context) {
+inline Grads resize_bilinear_grad(const GradientContext& context) {
   const Output images = context.input(0);
   if (!is_floating(images.dtype())) return Grads(2);
   return {add_op(kResizeBilinearGradOp, {}, {context.grad(), images}, resize_attrs(context)), Output()};
 }
 
-TRAINHOOK_DECL Grads resize_nearest_neighbor_grad(const GradientContext& context) {
+inline Grads resize_nearest_neighbor_grad(const GradientContext& context) {
   const Output images = context.input(0);
   const PartialShape& shape = images.shape();
   const bool is_known = shape.has_rank() && shape[1] != kUnknownDim && shape[2] != kUnknownDim;
@@ -74,10 +74,10 @@ inline constexpr OpDef kResizeNearestNeighborOp{
 inline constexpr std::array kResizeOps{&kResizeBilinearOp, &kResizeBilinearGradOp, &kResizeNearestNeighborOp,
                                        &kResizeNearestNeighborGradOp};
 
-TRAINHOOK_DECL OpFamily resize_ops() noexcept { return kResizeOps; }
+OpFamily resize_ops() noexcept { return kResizeOps; }
 
-TRAINHOOK_DECL Output resized(const OpDef& def, const Output& images, const ImageSize& size,
-                              const ResizeOptions& options, std::string_view name) {
+inline Output resized(const OpDef& def, const Output& images, const ImageSize& size, const ResizeOptions& options,
+                      std::string_view name) {
   const Output extents = constant_ints(graph_of(def.type, images), {size[0], size[1]}, fmt::format("{}/size", name));
   return add_op(def, name, {images, extents},
                 {{"align_corners", options.align_corners}, {"half_pixel_centers", options.half_pixel_centers}});
@@ -87,13 +87,12 @@ TRAINHOOK_DECL Output resized(const OpDef& def, const Output& images, const Imag
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output resize_bilinear(Output images, const ImageSize& size, const ResizeOptions& options,
-                                      std::string_view name) {
+Output resize_bilinear(Output images, const ImageSize& size, const ResizeOptions& options, std::string_view name) {
   return detail::resized(detail::kResizeBilinearOp, images, size, options, name);
 }
 
-TRAINHOOK_DECL Output resize_nearest_neighbor(Output images, const ImageSize& size, const ResizeOptions& options,
-                                              std::string_view name) {
+Output resize_nearest_neighbor(Output images, const ImageSize& size, const ResizeOptions& options,
+                               std::string_view name) {
   return detail::resized(detail::kResizeNearestNeighborOp, images, size, options, name);
 }
 

@@ -19,7 +19,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL PartialShape restored_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape restored_shape(const NodeSpec& node, std::size_t) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) require_rank(label(node), node.inputs[i], i == 0 ? 0 : 1);
   static_cast<void>(merged_shape(label(node), node.inputs[1], node.inputs[2]));
   return {};
@@ -29,9 +29,9 @@ inline constexpr OpDef kRestoreV2Op{"RestoreV2", "string string string -> dtypes
 
 inline constexpr std::array kRestoreOps{&kRestoreV2Op};
 
-TRAINHOOK_DECL OpFamily restore_ops() noexcept { return kRestoreOps; }
+OpFamily restore_ops() noexcept { return kRestoreOps; }
 
-TRAINHOOK_DECL Output constant_strings(Graph& graph, const std::vector<std::string>& values, std::string_view name) {
+inline Output constant_strings(Graph& graph, const std::vector<std::string>& values, std::string_view name) {
   return constant(graph, Tensor::copy_of(std::span(values), Shape{static_cast<std::int64_t>(values.size())}), name);
 }
 
@@ -39,8 +39,8 @@ TRAINHOOK_DECL Output constant_strings(Graph& graph, const std::vector<std::stri
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::vector<Output> restore_v2(Graph& graph, const std::string& prefix,
-                                              const std::vector<RestoredTensor>& tensors, std::string_view name) {
+std::vector<Output> restore_v2(Graph& graph, const std::string& prefix, const std::vector<RestoredTensor>& tensors,
+                               std::string_view name) {
   const Graph::Scope scope = graph.name_scope(name);
   std::vector<std::string> names;
   std::vector<std::string> slices;

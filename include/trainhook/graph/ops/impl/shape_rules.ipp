@@ -11,28 +11,28 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL PartialShape shape_in(const Output& dims) {
+PartialShape shape_in(const Output& dims) {
   if (const auto values = constant_integers(dims)) return shape_of(*values);
   if (dims.node().type() == "Shape") return dims.node().inputs()[0].shape();
   return unknown_of_extent(dims.shape());
 }
 
-TRAINHOOK_DECL PartialShape unknown_of_extent(const PartialShape& dims) {
+PartialShape unknown_of_extent(const PartialShape& dims) {
   const bool is_known =
       dims.has_rank() && dims.rank() > 0 && dims[0] != kUnknownDim && static_cast<std::size_t>(dims[0]) <= kMaxRank;
   return is_known ? unknown_of_rank(static_cast<std::size_t>(dims[0])) : PartialShape();
 }
 
-TRAINHOOK_DECL std::size_t channel_axis(const NodeSpec& node, std::size_t rank) {
+std::size_t channel_axis(const NodeSpec& node, std::size_t rank) {
   return attr_of<std::string>(node, "data_format").starts_with("NC") ? 1 : rank - 1;
 }
 
-TRAINHOOK_DECL void require_one(const NodeSpec& node, const Output& x, std::size_t axis) {
+void require_one(const NodeSpec& node, const Output& x, std::size_t axis) {
   if (!may_equal(x.shape()[axis], 1))
     throw InvalidArgumentError("{}: dimension {} of {} is not 1", label(node), axis, x);
 }
 
-TRAINHOOK_DECL PartialShape with_dim(const NodeSpec& node, std::int64_t axis, std::int64_t dim) {
+PartialShape with_dim(const NodeSpec& node, std::int64_t axis, std::int64_t dim) {
   const PartialShape& from = node.inputs[0].shape();
   if (!from.has_rank()) return {};
   Dims dims = dims_of(from);
@@ -45,16 +45,12 @@ TRAINHOOK_DECL PartialShape with_dim(const NodeSpec& node, std::int64_t axis, st
 
 namespace trainhook::detail::shape_rules {
 
-TRAINHOOK_DECL PartialShape attr_shape(const NodeSpec& node, std::size_t) {
-  return attr_of<PartialShape>(node, "shape");
-}
+PartialShape attr_shape(const NodeSpec& node, std::size_t) { return attr_of<PartialShape>(node, "shape"); }
 
-TRAINHOOK_DECL PartialShape broadcast(const NodeSpec& node, std::size_t) {
+PartialShape broadcast(const NodeSpec& node, std::size_t) {
   return broadcast_shape(label(node), node.inputs[0], node.inputs[1]);
 }
 
-TRAINHOOK_DECL PartialShape merged(const NodeSpec& node, std::size_t) {
-  return merged_shapes(label(node), node.inputs);
-}
+PartialShape merged(const NodeSpec& node, std::size_t) { return merged_shapes(label(node), node.inputs); }
 
 }  // namespace trainhook::detail::shape_rules

@@ -26,7 +26,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL PartialShape slice_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape slice_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   for (std::size_t i = 1; i < 3; ++i) require_rank(label(node), node.inputs[i], 1);
   const PartialShape ranks = merged_shape(label(node), node.inputs[1], node.inputs[2]);
@@ -49,7 +49,7 @@ TRAINHOOK_DECL PartialShape slice_shape(const NodeSpec& node, std::size_t) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape broadcast_axes_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape broadcast_axes_shape(const NodeSpec& node, std::size_t) {
   for (const Output& dims : node.inputs) require_rank(label(node), dims, 1);
   return PartialShape{kUnknownDim};
 }
@@ -75,23 +75,23 @@ PartialShape changed(const NodeSpec& node, std::size_t columns, Change change) {
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape pad_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape pad_shape(const NodeSpec& node, std::size_t) {
   return changed(node, 2, [](std::int64_t& dim, const std::int64_t* amount) {
     return !__builtin_add_overflow(dim, amount[0], &dim) && !__builtin_add_overflow(dim, amount[1], &dim);
   });
 }
 
-TRAINHOOK_DECL PartialShape tile_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape tile_shape(const NodeSpec& node, std::size_t) {
   return changed(
       node, 1, [](std::int64_t& dim, const std::int64_t* times) { return !__builtin_mul_overflow(dim, *times, &dim); });
 }
 
-TRAINHOOK_DECL PartialShape fill_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape fill_shape(const NodeSpec& node, std::size_t) {
   require_rank(label(node), node.inputs[1], 0);
   return shape_rules::dims_in<0>(node, 0);
 }
 
-TRAINHOOK_DECL PartialShape broadcast_to_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape broadcast_to_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& from = node.inputs[0].shape();
   const PartialShape to = shape_rules::dims_in<1>(node, 0);
   if (!from.has_rank() || !to.has_rank()) return to;
@@ -108,7 +108,7 @@ TRAINHOOK_DECL PartialShape broadcast_to_shape(const NodeSpec& node, std::size_t
 }
 
 /// Select takes a condition like the values, a scalar, or one for each row.
-TRAINHOOK_DECL PartialShape select_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape select_shape(const NodeSpec& node, std::size_t) {
   const PartialShape values = merged_shape(label(node), node.inputs[1], node.inputs[2]);
   const PartialShape& condition = node.inputs[0].shape();
   if (!condition.has_rank() || condition.rank() == 0 || !values.has_rank()) return values;
@@ -119,7 +119,7 @@ TRAINHOOK_DECL PartialShape select_shape(const NodeSpec& node, std::size_t) {
   return values;
 }
 
-TRAINHOOK_DECL PartialShape select_v2_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape select_v2_shape(const NodeSpec& node, std::size_t) {
   const std::string op = label(node);
   const PartialShape values = broadcast_shape(op, node.inputs[1], node.inputs[2]);
   const PartialShape with_x = broadcast_shape(op, node.inputs[0], node.inputs[1]);
@@ -139,7 +139,7 @@ inline constexpr OpDef kBroadcastGradientArgsOp{"BroadcastGradientArgs", "T T ->
 
 /// The axes of the broadcast shape of `x` and `other` over which a gradient is summed to fit `x`; nothing if only
 /// running can tell.
-TRAINHOOK_DECL std::optional<Dims> broadcast_axes(const PartialShape& x, const PartialShape& other) {
+inline std::optional<Dims> broadcast_axes(const PartialShape& x, const PartialShape& other) {
   if (!x.has_rank() || !other.has_rank()) return std::nullopt;
   const std::size_t rank = (std::max)(x.rank(), other.rank());
   Dims axes;
@@ -154,13 +154,12 @@ TRAINHOOK_DECL std::optional<Dims> broadcast_axes(const PartialShape& x, const P
 }
 
 /// `grad` summed over `axes`.
-TRAINHOOK_DECL Output sum_over(const GradientContext& context, const Output& grad, const Dims& axes, bool keep_dims) {
+inline Output sum_over(const GradientContext& context, const Output& grad, const Dims& axes, bool keep_dims) {
   const Output indices = constant_ints(grad.graph(), axes, "Sum/reduction_indices");
   return context.add("Sum", {grad, indices}, {{"keep_dims", keep_dims}});
 }
 
-TRAINHOOK_DECL Output unbroadcast(const GradientContext& context, const Output& grad, const Output& x,
-                                  const Output& other) {
+Output unbroadcast(const GradientContext& context, const Output& grad, const Output& x, const Output& other) {
   if (x == other || (x.shape().is_fully_known() && x.shape() == other.shape())) return grad;
   if (const auto axes = broadcast_axes(x.shape(), other.shape())) {
     if (axes->empty()) return grad;
@@ -177,11 +176,9 @@ TRAINHOOK_DECL Output unbroadcast(const GradientContext& context, const Output& 
   return reshape_to(summed, mine, x.shape());
 }
 
-TRAINHOOK_DECL Output fill_value(const Output& grad) {
-  return grad.node().type() == "Fill" ? grad.node().inputs()[1] : Output();
-}
+Output fill_value(const Output& grad) { return grad.node().type() == "Fill" ? grad.node().inputs()[1] : Output(); }
 
-TRAINHOOK_DECL Grads slice_grad(const GradientContext& context) {
+inline Grads slice_grad(const GradientContext& context) {
   const Output x = context.input(0);
   const auto begin = constant_integers(context.input(1));
   const PartialShape& cut = context.output().shape();
@@ -201,7 +198,7 @@ TRAINHOOK_DECL Grads slice_grad(const GradientContext& context) {
   return {pad(context.grad(), paddings), Output(), Output()};
 }
 
-TRAINHOOK_DECL Grads pad_grad(const GradientContext& context) {
+inline Grads pad_grad(const GradientContext& context) {
   const Output x = context.input(0);
   const auto paddings = constant_integers(context.input(1));
   if (!paddings) throw UnimplementedError("the gradient of {} (Pad) needs constant paddings", context.node().name());
@@ -213,7 +210,7 @@ TRAINHOOK_DECL Grads pad_grad(const GradientContext& context) {
 }
 
 /// The copies that tiling made, as dimensions of their own, summed.
-TRAINHOOK_DECL Grads tile_grad(const GradientContext& context) {
+inline Grads tile_grad(const GradientContext& context) {
   const Output x = context.input(0);
   const auto multiples = constant_integers(context.input(1));
   if (!multiples || !x.shape().is_fully_known()) {
@@ -233,7 +230,7 @@ TRAINHOOK_DECL Grads tile_grad(const GradientContext& context) {
   return {sum_over(context, reshape(context.grad(), split), copies, false), Output()};
 }
 
-TRAINHOOK_DECL Grads fill_grad(const GradientContext& context) {
+inline Grads fill_grad(const GradientContext& context) {
   if (!context.output().shape().has_rank())
     throw UnimplementedError("the gradient of {} (Fill) needs a known rank", context.node().name());
   Dims axes(context.output().shape().rank());
@@ -241,13 +238,13 @@ TRAINHOOK_DECL Grads fill_grad(const GradientContext& context) {
   return {Output(), sum_over(context, context.grad(), axes, false)};
 }
 
-TRAINHOOK_DECL Grads broadcast_to_grad(const GradientContext& context) {
+inline Grads broadcast_to_grad(const GradientContext& context) {
   const Output x = context.input(0);
   if (x.shape() == context.output().shape() && x.shape().is_fully_known()) return {context.grad(), Output()};
   return {unbroadcast(context, context.grad(), x, context.output()), Output()};
 }
 
-TRAINHOOK_DECL Grads select_v2_grad(const GradientContext& context) {
+inline Grads select_v2_grad(const GradientContext& context) {
   const Output condition = context.input(0);
   const Output grad = context.grad();
   Grads result(3);
@@ -256,7 +253,7 @@ TRAINHOOK_DECL Grads select_v2_grad(const GradientContext& context) {
   return result;
 }
 
-TRAINHOOK_DECL Grads select_grad(const GradientContext& context);
+inline Grads select_grad(const GradientContext& context);
 
 inline constexpr OpDef kBroadcastToOp{"BroadcastTo", "T Tidx -> T", "Tidx:{int32,int64}=int32", broadcast_to_shape,
                                       broadcast_to_grad};
@@ -267,7 +264,7 @@ inline constexpr OpDef kSelectV2Op{"SelectV2", "bool T T -> T", "", select_v2_sh
 inline constexpr OpDef kSliceOp{"Slice", "T Index Index -> T", "Index:{int32,int64}", slice_shape, slice_grad};
 inline constexpr OpDef kTileOp{"Tile", "T Tmultiples -> T", "Tmultiples:{int32,int64}=int32", tile_shape, tile_grad};
 
-TRAINHOOK_DECL Grads select_grad(const GradientContext& context) {
+Grads select_grad(const GradientContext& context) {
   const Output condition = context.input(0);
   const Output grad = context.grad();
   const Output zeros = zeros_like(context.input(1));
@@ -277,22 +274,21 @@ TRAINHOOK_DECL Grads select_grad(const GradientContext& context) {
   return result;
 }
 
-TRAINHOOK_DECL Output slice_with(const Output& x, const Output& begin, const Output& extents,
-                                 const PartialShape& shape) {
+Output slice_with(const Output& x, const Output& begin, const Output& extents, const PartialShape& shape) {
   return add_node(x.graph(), kSliceOp, {.inputs = {x, begin, extents}, .outputs = {{x.dtype(), shape}}}).output();
 }
 
 inline constexpr std::array kSliceOps{
     &kBroadcastGradientArgsOp, &kBroadcastToOp, &kFillOp, &kPadOp, &kSelectOp, &kSelectV2Op, &kSliceOp, &kTileOp};
 
-TRAINHOOK_DECL OpFamily slice_ops() noexcept { return kSliceOps; }
+OpFamily slice_ops() noexcept { return kSliceOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output slice(Output x, const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& size,
-                            std::string_view name) {
+Output slice(Output x, const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& size,
+             std::string_view name) {
   Graph& graph = detail::graph_of("Slice", x);
   if (begin.size() != size.size())
     throw InvalidArgumentError("Slice: begin and size name {} and {} dimensions", begin.size(), size.size());
@@ -301,7 +297,7 @@ TRAINHOOK_DECL Output slice(Output x, const std::vector<std::int64_t>& begin, co
   return detail::add_op(detail::kSliceOp, name, {x, from, extents});
 }
 
-TRAINHOOK_DECL Output pad(Output x, const std::vector<PadAmount>& paddings, std::string_view name) {
+Output pad(Output x, const std::vector<PadAmount>& paddings, std::string_view name) {
   Graph& graph = detail::graph_of("Pad", x);
   Tensor amounts = Tensor::uninitialized(DType::Int32, Shape{static_cast<std::int64_t>(paddings.size()), 2});
   const std::span<std::int32_t> flat = amounts.overwrite_data<std::int32_t>();
@@ -315,20 +311,20 @@ TRAINHOOK_DECL Output pad(Output x, const std::vector<PadAmount>& paddings, std:
   return detail::add_op(detail::kPadOp, name, {x, around});
 }
 
-TRAINHOOK_DECL Output tile(Output x, const std::vector<std::int64_t>& multiples, std::string_view name) {
+Output tile(Output x, const std::vector<std::int64_t>& multiples, std::string_view name) {
   const Output times = detail::constant_ints(detail::graph_of("Tile", x), multiples, fmt::format("{}/multiples", name));
   return detail::add_op(detail::kTileOp, name, {x, times});
 }
 
-TRAINHOOK_DECL Output fill(Output dims, Output value, std::string_view name) {
+Output fill(Output dims, Output value, std::string_view name) {
   return detail::add_op(detail::kFillOp, name, {dims, value});
 }
 
-TRAINHOOK_DECL Output broadcast_to(Output x, Output dims, std::string_view name) {
+Output broadcast_to(Output x, Output dims, std::string_view name) {
   return detail::add_op(detail::kBroadcastToOp, name, {x, dims});
 }
 
-TRAINHOOK_DECL Output where(Output condition, const Operand& if_true, const Operand& if_false, std::string_view name) {
+Output where(Output condition, const Operand& if_true, const Operand& if_false, std::string_view name) {
   const auto [x, y] = detail::both("SelectV2", if_true, if_false);
   return detail::add_op(detail::kSelectV2Op, name, {condition, x, y});
 }

@@ -16,7 +16,7 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL Grads divide_no_nan_grad(const GradientContext& c) {
+inline Grads divide_no_nan_grad(const GradientContext& c) {
   const Output x = c.input(0);
   const Output y = c.input(1);
   Grads result(2);
@@ -28,22 +28,20 @@ TRAINHOOK_DECL Grads divide_no_nan_grad(const GradientContext& c) {
   return result;
 }
 
-TRAINHOOK_DECL Grads erf_grad(const GradientContext& c) {
+inline Grads erf_grad(const GradientContext& c) {
   const Output slope = multiply(2 * std::numbers::inv_sqrtpi, exp(negative(square(c.input(0)))));
   return {multiply(c.grad(), slope)};
 }
 
-TRAINHOOK_DECL Grads acos_grad(const GradientContext& c) {
+inline Grads acos_grad(const GradientContext& c) {
   return {negative(divide(c.grad(), sqrt(subtract(1, square(c.input(0))))))};
 }
-TRAINHOOK_DECL Grads asin_grad(const GradientContext& c) {
-  return {divide(c.grad(), sqrt(subtract(1, square(c.input(0)))))};
-}
-TRAINHOOK_DECL Grads atan_grad(const GradientContext& c) { return {divide(c.grad(), add(square(c.input(0)), 1))}; }
-TRAINHOOK_DECL Grads expm1_grad(const GradientContext& c) { return {multiply(c.grad(), exp(c.input(0)))}; }
-TRAINHOOK_DECL Grads tan_grad(const GradientContext& c) { return {divide(c.grad(), square(cos(c.input(0))))}; }
-TRAINHOOK_DECL Grads cosh_grad(const GradientContext& c) { return {multiply(c.grad(), sinh(c.input(0)))}; }
-TRAINHOOK_DECL Grads sinh_grad(const GradientContext& c) { return {multiply(c.grad(), cosh(c.input(0)))}; }
+inline Grads asin_grad(const GradientContext& c) { return {divide(c.grad(), sqrt(subtract(1, square(c.input(0)))))}; }
+inline Grads atan_grad(const GradientContext& c) { return {divide(c.grad(), add(square(c.input(0)), 1))}; }
+inline Grads expm1_grad(const GradientContext& c) { return {multiply(c.grad(), exp(c.input(0)))}; }
+inline Grads tan_grad(const GradientContext& c) { return {divide(c.grad(), square(cos(c.input(0))))}; }
+inline Grads cosh_grad(const GradientContext& c) { return {multiply(c.grad(), sinh(c.input(0)))}; }
+inline Grads sinh_grad(const GradientContext& c) { return {multiply(c.grad(), cosh(c.input(0)))}; }
 
 inline constexpr OpDef kAcosOp{"Acos", "T -> T", "T:inexact", shape_rules::like<0>, acos_grad};
 inline constexpr OpDef kAsinOp{"Asin", "T -> T", "T:inexact", shape_rules::like<0>, asin_grad};
@@ -63,37 +61,37 @@ inline constexpr OpDef kTanOp{"Tan", "T -> T", "T:inexact", shape_rules::like<0>
 inline constexpr std::array kSpecialOps{&kAcosOp, &kAsinOp,  &kAtanOp, &kCeilOp,  &kCoshOp, &kDivNoNanOp,
                                         &kErfOp,  &kExpm1Op, &kRintOp, &kRoundOp, &kSinhOp, &kTanOp};
 
-TRAINHOOK_DECL OpFamily special_ops() noexcept { return kSpecialOps; }
+OpFamily special_ops() noexcept { return kSpecialOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output divide_no_nan(const Operand& x, const Operand& y, std::string_view name) {
+Output divide_no_nan(const Operand& x, const Operand& y, std::string_view name) {
   const auto [left, right] = detail::both("DivNoNan", x, y);
   return detail::add_op(detail::kDivNoNanOp, name, {left, right});
 }
 
-TRAINHOOK_DECL Output erf(Output x, std::string_view name) { return detail::add_op(detail::kErfOp, name, {x}); }
+Output erf(Output x, std::string_view name) { return detail::add_op(detail::kErfOp, name, {x}); }
 
-TRAINHOOK_DECL Output acos(Output x, std::string_view name) { return detail::add_op(detail::kAcosOp, name, {x}); }
+Output acos(Output x, std::string_view name) { return detail::add_op(detail::kAcosOp, name, {x}); }
 
-TRAINHOOK_DECL Output asin(Output x, std::string_view name) { return detail::add_op(detail::kAsinOp, name, {x}); }
+Output asin(Output x, std::string_view name) { return detail::add_op(detail::kAsinOp, name, {x}); }
 
-TRAINHOOK_DECL Output atan(Output x, std::string_view name) { return detail::add_op(detail::kAtanOp, name, {x}); }
+Output atan(Output x, std::string_view name) { return detail::add_op(detail::kAtanOp, name, {x}); }
 
-TRAINHOOK_DECL Output ceil(Output x, std::string_view name) { return detail::add_op(detail::kCeilOp, name, {x}); }
+Output ceil(Output x, std::string_view name) { return detail::add_op(detail::kCeilOp, name, {x}); }
 
-TRAINHOOK_DECL Output cosh(Output x, std::string_view name) { return detail::add_op(detail::kCoshOp, name, {x}); }
+Output cosh(Output x, std::string_view name) { return detail::add_op(detail::kCoshOp, name, {x}); }
 
-TRAINHOOK_DECL Output expm1(Output x, std::string_view name) { return detail::add_op(detail::kExpm1Op, name, {x}); }
+Output expm1(Output x, std::string_view name) { return detail::add_op(detail::kExpm1Op, name, {x}); }
 
-TRAINHOOK_DECL Output rint(Output x, std::string_view name) { return detail::add_op(detail::kRintOp, name, {x}); }
+Output rint(Output x, std::string_view name) { return detail::add_op(detail::kRintOp, name, {x}); }
 
-TRAINHOOK_DECL Output(round)(Output x, std::string_view name) { return detail::add_op(detail::kRoundOp, name, {x}); }
+Output(round)(Output x, std::string_view name) { return detail::add_op(detail::kRoundOp, name, {x}); }
 
-TRAINHOOK_DECL Output sinh(Output x, std::string_view name) { return detail::add_op(detail::kSinhOp, name, {x}); }
+Output sinh(Output x, std::string_view name) { return detail::add_op(detail::kSinhOp, name, {x}); }
 
-TRAINHOOK_DECL Output tan(Output x, std::string_view name) { return detail::add_op(detail::kTanOp, name, {x}); }
+Output tan(Output x, std::string_view name) { return detail::add_op(detail::kTanOp, name, {x}); }
 
 }  // namespace trainhook

@@ -26,7 +26,7 @@
 namespace trainhook::detail {
 
 /// The dimension that a scalar constant names; nothing if it is not a constant or the rank is unknown.
-TRAINHOOK_DECL std::optional<std::size_t> split_axis(const NodeSpec& node, const Output& x, const Output& axis) {
+inline std::optional<std::size_t> split_axis(const NodeSpec& node, const Output& x, const Output& axis) {
   require_rank(label(node), axis, 0);
   const auto values = constant_integers(axis);
   if (!values || !x.shape().has_rank()) return std::nullopt;
@@ -34,13 +34,13 @@ TRAINHOOK_DECL std::optional<std::size_t> split_axis(const NodeSpec& node, const
   return normalized_axis(label(node), values->front(), x.shape().rank(), x);
 }
 
-TRAINHOOK_DECL PartialShape with_dim_at(const PartialShape& shape, std::size_t axis, std::int64_t dim) {
+inline PartialShape with_dim_at(const PartialShape& shape, std::size_t axis, std::int64_t dim) {
   Dims dims = dims_of(shape);
   dims[axis] = dim;
   return shape_of(dims);
 }
 
-TRAINHOOK_DECL PartialShape split_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape split_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[1];
   const auto count = attr_of<std::int64_t>(node, "num_split");
   const std::optional<std::size_t> axis = split_axis(node, x, node.inputs[0]);
@@ -54,7 +54,7 @@ TRAINHOOK_DECL PartialShape split_shape(const NodeSpec& node, std::size_t) {
 
 /// The size of a part whose size is given as -1, as far as it is known; reads all sizes.
 /// @throws InvalidArgumentError if they do not fit together.
-TRAINHOOK_DECL std::int64_t size_left(const NodeSpec& node, std::size_t axis) {
+inline std::int64_t size_left(const NodeSpec& node, std::size_t axis) {
   const Output& x = node.inputs[0];
   const auto sizes = constant_integers(node.inputs[1]);
   if (!sizes) return kUnknownDim;
@@ -72,7 +72,7 @@ TRAINHOOK_DECL std::int64_t size_left(const NodeSpec& node, std::size_t axis) {
   return dim == kUnknownDim ? kUnknownDim : dim - sum;
 }
 
-TRAINHOOK_DECL PartialShape split_v_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape split_v_shape(const NodeSpec& node, std::size_t index) {
   const Output& x = node.inputs[0];
   require_rank(label(node), node.inputs[1], 1);
   if (x.shape().has_rank() && x.shape().rank() == 0)
@@ -92,7 +92,7 @@ TRAINHOOK_DECL PartialShape split_v_shape(const NodeSpec& node, std::size_t inde
   return with_dim_at(x.shape(), *axis, size);
 }
 
-TRAINHOOK_DECL PartialShape reverse_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape reverse_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
   require_rank(label(node), node.inputs[1], 1);
   const auto axes = constant_integers(node.inputs[1]);
@@ -107,7 +107,7 @@ TRAINHOOK_DECL PartialShape reverse_shape(const NodeSpec& node, std::size_t) {
 }
 
 /// The gradients of all parts joined; zeros for parts that nothing depends on.
-TRAINHOOK_DECL Output joined_parts(const GradientContext& context, const Output& axis) {
+inline Output joined_parts(const GradientContext& context, const Output& axis) {
   std::vector<Output> inputs;
   for (std::size_t i = 0; i < context.node().outputs().size(); ++i)
     inputs.push_back(context.grad(i).has_value() ? context.grad(i) : zeros_like(context.output(i)));
@@ -116,13 +116,11 @@ TRAINHOOK_DECL Output joined_parts(const GradientContext& context, const Output&
   return context.add("ConcatV2", std::move(inputs));
 }
 
-TRAINHOOK_DECL Grads split_grad(const GradientContext& context) {
-  return {Output(), joined_parts(context, context.input(0))};
-}
-TRAINHOOK_DECL Grads split_v_grad(const GradientContext& context) {
+inline Grads split_grad(const GradientContext& context) { return {Output(), joined_parts(context, context.input(0))}; }
+inline Grads split_v_grad(const GradientContext& context) {
   return {joined_parts(context, context.input(2)), Output(), Output()};
 }
-TRAINHOOK_DECL Grads reverse_grad(const GradientContext& context) {
+inline Grads reverse_grad(const GradientContext& context) {
   return {context.add("ReverseV2", {context.grad(), context.input(1)}), Output()};
 }
 
@@ -134,9 +132,9 @@ inline constexpr OpDef kSplitVOp{"SplitV", "T Tlen int32 -> num_split*T", "num_s
 
 inline constexpr std::array kSplitOps{&kReverseV2Op, &kSplitOp, &kSplitVOp};
 
-TRAINHOOK_DECL OpFamily split_ops() noexcept { return kSplitOps; }
+OpFamily split_ops() noexcept { return kSplitOps; }
 
-TRAINHOOK_DECL std::vector<Output> outputs_of(const Operation& op) {
+inline std::vector<Output> outputs_of(const Operation& op) {
   std::vector<Output> result;
   for (std::size_t i = 0; i < op.node().outputs().size(); ++i) result.push_back(op.output(i));
   return result;
@@ -146,7 +144,7 @@ TRAINHOOK_DECL std::vector<Output> outputs_of(const Operation& op) {
 
 namespace trainhook {
 
-TRAINHOOK_DECL std::vector<Output> split(Output x, std::int64_t count, std::int64_t axis, std::string_view name) {
+std::vector<Output> split(Output x, std::int64_t count, std::int64_t axis, std::string_view name) {
   Graph& graph = detail::graph_of("Split", x);
   if (count < 1) throw InvalidArgumentError("Split: {} cannot be split into {} parts", x, count);
   const Output along = detail::constant_int(graph, axis, fmt::format("{}/split_dim", name));
@@ -154,8 +152,7 @@ TRAINHOOK_DECL std::vector<Output> split(Output x, std::int64_t count, std::int6
       graph, detail::kSplitOp, {.name = std::string(name), .inputs = {along, x}, .attrs = {{"num_split", count}}}));
 }
 
-TRAINHOOK_DECL std::vector<Output> split(Output x, const std::vector<std::int64_t>& sizes, std::int64_t axis,
-                                         std::string_view name) {
+std::vector<Output> split(Output x, const std::vector<std::int64_t>& sizes, std::int64_t axis, std::string_view name) {
   Graph& graph = detail::graph_of("SplitV", x);
   if (sizes.empty()) throw InvalidArgumentError("SplitV: {} needs the size of at least one part", x);
   const Output parts = detail::constant_ints(graph, sizes, fmt::format("{}/size_splits", name));
@@ -166,7 +163,7 @@ TRAINHOOK_DECL std::vector<Output> split(Output x, const std::vector<std::int64_
                        {.name = std::string(name), .inputs = {x, parts, along}, .attrs = {{"num_split", count}}}));
 }
 
-TRAINHOOK_DECL Output reverse(Output x, const std::vector<std::int64_t>& axis, std::string_view name) {
+Output reverse(Output x, const std::vector<std::int64_t>& axis, std::string_view name) {
   const Output axes = detail::constant_ints(detail::graph_of("ReverseV2", x), axis, fmt::format("{}/axis", name));
   return detail::add_op(detail::kReverseV2Op, name, {x, axes});
 }

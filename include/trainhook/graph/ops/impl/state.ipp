@@ -19,7 +19,7 @@
 namespace trainhook::detail {
 
 /// What is known of the shape of the variable, input 0, and of the value, which must fit it.
-TRAINHOOK_DECL PartialShape updated_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape updated_shape(const NodeSpec& node, std::size_t) {
   const Output& variable = node.inputs[0];
   const Output& value = node.inputs[1];
   if (!variable.shape().compatible_with(value.shape()))
@@ -27,12 +27,12 @@ TRAINHOOK_DECL PartialShape updated_shape(const NodeSpec& node, std::size_t) {
   return merge(variable.shape(), value.shape());
 }
 
-TRAINHOOK_DECL PartialShape assign_shape(const NodeSpec& node, std::size_t index) {
+inline PartialShape assign_shape(const NodeSpec& node, std::size_t index) {
   return attr_of<bool>(node, "validate_shape") ? updated_shape(node, index) : node.inputs[1].shape();
 }
 
 /// The shape of the variable. Each index names a row of it; updates hold such rows, or are one number for all.
-TRAINHOOK_DECL PartialShape scatter_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape scatter_shape(const NodeSpec& node, std::size_t) {
   const PartialShape& variable = node.inputs[0].shape();
   const PartialShape& indices = node.inputs[1].shape();
   const PartialShape& updates = node.inputs[2].shape();
@@ -65,14 +65,14 @@ inline constexpr OpDef kVariableV2Op{
 inline constexpr std::array kStateOps{&kAssignOp,     &kAssignAddOp,  &kAssignSubOp,     &kIsVariableInitializedOp,
                                       &kScatterAddOp, &kScatterSubOp, &kScatterUpdateOp, &kVariableV2Op};
 
-TRAINHOOK_DECL OpFamily state_ops() noexcept { return kStateOps; }
+OpFamily state_ops() noexcept { return kStateOps; }
 
-TRAINHOOK_DECL Operation variable_handle(Graph& graph, std::string_view name, DType dtype, const PartialShape& shape) {
+Operation variable_handle(Graph& graph, std::string_view name, DType dtype, const PartialShape& shape) {
   return add_node(graph, kVariableV2Op, {.name = std::string(name), .attrs = {{"dtype", dtype}, {"shape", shape}}});
 }
 
-TRAINHOOK_DECL Output assign_op(const OpDef& def, const Variable& variable, const Operand& operand, Attrs attrs,
-                                std::string_view name) {
+inline Output assign_op(const OpDef& def, const Variable& variable, const Operand& operand, Attrs attrs,
+                        std::string_view name) {
   if (!variable.handle.has_value()) throw InvalidArgumentError("{}: the variable is empty, it names no node", def.type);
   return add_op(def, name, {variable.ref(), operand.beside(variable.ref(), "value")}, std::move(attrs));
 }
@@ -81,7 +81,7 @@ TRAINHOOK_DECL Output assign_op(const OpDef& def, const Variable& variable, cons
 
 namespace trainhook {
 
-TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_value, const VariableOptions& options) {
+Variable make_variable(std::string_view name, Output initial_value, const VariableOptions& options) {
   if (!initial_value.has_value()) throw InvalidArgumentError("variable {}: its initial value is an empty Output", name);
   Graph& graph = initial_value.graph();
   const PartialShape shape = initial_value.shape();
@@ -104,26 +104,25 @@ TRAINHOOK_DECL Variable make_variable(std::string_view name, Output initial_valu
   return variable;
 }
 
-TRAINHOOK_DECL Output assign(const Variable& variable, const Operand& value, std::string_view name) {
+Output assign(const Variable& variable, const Operand& value, std::string_view name) {
   return detail::assign_op(detail::kAssignOp, variable, value, {{"use_locking", false}}, name);
 }
 
-TRAINHOOK_DECL Output assign_add(const Variable& variable, const Operand& value, std::string_view name) {
+Output assign_add(const Variable& variable, const Operand& value, std::string_view name) {
   return detail::assign_op(detail::kAssignAddOp, variable, value, {}, name);
 }
 
-TRAINHOOK_DECL Output assign_sub(const Variable& variable, const Operand& value, std::string_view name) {
+Output assign_sub(const Variable& variable, const Operand& value, std::string_view name) {
   return detail::assign_op(detail::kAssignSubOp, variable, value, {}, name);
 }
 
-TRAINHOOK_DECL Output is_variable_initialized(const Variable& variable, std::string_view name) {
+Output is_variable_initialized(const Variable& variable, std::string_view name) {
   if (!variable.handle.has_value())
     throw InvalidArgumentError("IsVariableInitialized: the variable is empty, it names no node");
   return detail::add_op(detail::kIsVariableInitializedOp, name, {variable.ref()});
 }
 
-TRAINHOOK_DECL Operation variables_initializer(Graph& graph, const std::vector<Variable>& variables,
-                                               std::string_view name) {
+Operation variables_initializer(Graph& graph, const std::vector<Variable>& variables, std::string_view name) {
   std::vector<Operation> initializers;
   for (const Variable& variable : variables) {
     if (variable.initializer.has_value()) initializers.push_back(variable.initializer);

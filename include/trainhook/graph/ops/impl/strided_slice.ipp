@@ -22,11 +22,11 @@
 
 namespace trainhook::detail {
 
-TRAINHOOK_DECL StridedSlicer::StridedSlicer(std::span<const std::int64_t> dims, const StridedSliceBounds& bounds,
-                                            const StridedSliceMasks& masks)
+StridedSlicer::StridedSlicer(std::span<const std::int64_t> dims, const StridedSliceBounds& bounds,
+                             const StridedSliceMasks& masks)
     : dims_(dims), bounds_(bounds), masks_(masks) {}
 
-TRAINHOOK_DECL StridedParts StridedSlicer::parts() {
+StridedParts StridedSlicer::parts() {
   const std::size_t entries = bounds_.begin.size();
   if (bounds_.end.size() != entries || bounds_.strides.size() != entries) {
     throw InvalidArgumentError("begin, end and strides have {}, {} and {} elements, not equally many", entries,
@@ -52,24 +52,24 @@ TRAINHOOK_DECL StridedParts StridedSlicer::parts() {
   return parts_;
 }
 
-TRAINHOOK_DECL std::size_t StridedSlicer::dimensions_from(std::size_t i) const noexcept {
+std::size_t StridedSlicer::dimensions_from(std::size_t i) const noexcept {
   std::size_t count = 0;
   for (; i < bounds_.begin.size(); ++i) count += has(masks_.new_axis, i) ? 0U : 1U;
   return count;
 }
 
-TRAINHOOK_DECL void StridedSlicer::take_whole(std::size_t left) {
+void StridedSlicer::take_whole(std::size_t left) {
   while (parts_.count.size() + left < dims_.size()) add(0, 1, dims_[parts_.count.size()], true);
 }
 
-TRAINHOOK_DECL void StridedSlicer::add(std::int64_t begin, std::int64_t step, std::int64_t count, bool stays) {
+void StridedSlicer::add(std::int64_t begin, std::int64_t step, std::int64_t count, bool stays) {
   parts_.begin.push_back(begin);
   parts_.step.push_back(step);
   parts_.count.push_back(count);
   if (stays) parts_.result.push_back(count);
 }
 
-TRAINHOOK_DECL void StridedSlicer::take(std::size_t i) {
+void StridedSlicer::take(std::size_t i) {
   const std::size_t axis = parts_.count.size();
   if (axis == dims_.size())
     throw InvalidArgumentError("begin names more than the {} dimensions that there are", dims_.size());
@@ -95,7 +95,7 @@ TRAINHOOK_DECL void StridedSlicer::take(std::size_t i) {
   add(begin, step, way <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(way) - 1) / stride + 1), true);
 }
 
-TRAINHOOK_DECL PartialShape strided_slice_shape(const NodeSpec& node, std::size_t) {
+inline PartialShape strided_slice_shape(const NodeSpec& node, std::size_t) {
   const auto mask = [&](std::string_view key) { return attr_of<std::int64_t>(node, key); };
   const StridedSliceMasks masks{mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"),
                                 mask("shrink_axis_mask")};
@@ -122,7 +122,7 @@ inline constexpr OpDef kStridedSliceGradOp{"StridedSliceGrad", "Index Index Inde
                                            shape_rules::dims_in<0>};
 
 /// Zeros with the gradient where the slice was.
-TRAINHOOK_DECL Grads strided_slice_grad(const GradientContext& context) {
+inline Grads strided_slice_grad(const GradientContext& context) {
   const Output x = context.input(0);
   const Output begin = context.input(1);
   const Output dims = shape_as(x, begin.dtype());
@@ -140,15 +140,14 @@ inline constexpr OpDef kStridedSliceOp{"StridedSlice", "T Index Index Index -> T
 
 inline constexpr std::array kStridedSliceOps{&kStridedSliceOp, &kStridedSliceGradOp};
 
-TRAINHOOK_DECL OpFamily strided_slice_ops() noexcept { return kStridedSliceOps; }
+OpFamily strided_slice_ops() noexcept { return kStridedSliceOps; }
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-TRAINHOOK_DECL Output strided_slice(Output x, const std::vector<std::int64_t>& begin,
-                                    const std::vector<std::int64_t>& end, const std::vector<std::int64_t>& strides,
-                                    const StridedSliceMasks& masks, std::string_view name) {
+Output strided_slice(Output x, const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& end,
+                     const std::vector<std::int64_t>& strides, const StridedSliceMasks& masks, std::string_view name) {
   Graph& graph = detail::graph_of("StridedSlice", x);
   const Output from = detail::constant_ints(graph, begin, fmt::format("{}/begin", name));
   const Output to = detail::constant_ints(graph, end, fmt::format("{}/end", name));

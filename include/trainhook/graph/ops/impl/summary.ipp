@@ -35,10 +35,10 @@ inline constexpr OpDef kTensorSummaryV2Op{"TensorSummaryV2", "string T string ->
 inline constexpr std::array kSummaryOps{&kHistogramSummaryOp, &kImageSummaryOp, &kMergeSummaryOp, &kScalarSummaryOp,
                                         &kTensorSummaryV2Op};
 
-TRAINHOOK_DECL OpFamily summary_ops() noexcept { return kSummaryOps; }
+OpFamily summary_ops() noexcept { return kSummaryOps; }
 
 /// A summary's name as a node can bear it: other characters become `_`, leading slashes go.
-TRAINHOOK_DECL std::string clean_tag(std::string_view name) {
+inline std::string clean_tag(std::string_view name) {
   name.remove_prefix((std::min)(name.find_first_not_of('/'), name.size()));
   std::string clean(name);
   for (char& c : clean) {
@@ -50,7 +50,7 @@ TRAINHOOK_DECL std::string clean_tag(std::string_view name) {
   return clean;
 }
 
-TRAINHOOK_DECL SummaryNames new_summary_names(Graph& graph, std::string_view given_name) {
+SummaryNames new_summary_names(Graph& graph, std::string_view given_name) {
   const std::string clean = clean_tag(given_name);
   const std::string full = graph.current_scope() + clean;
   SummaryNames names{.node = graph.unique_name(clean)};
@@ -62,9 +62,8 @@ TRAINHOOK_DECL SummaryNames new_summary_names(Graph& graph, std::string_view giv
   return names;
 }
 
-TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name, std::string_view tag_input,
-                                  const Output& values, Attrs attrs,
-                                  const std::vector<std::pair<std::string_view, Tensor>>& more) {
+Output add_summary(const OpDef& def, std::string_view given_name, std::string_view tag_input, const Output& values,
+                   Attrs attrs, const std::vector<std::pair<std::string_view, Tensor>>& more) {
   Graph& graph = values.graph();
   const auto [node, tag] = new_summary_names(graph, given_name);
   const Graph::Scope scope = graph.name_scope(node + "/");
@@ -76,7 +75,7 @@ TRAINHOOK_DECL Output add_summary(const OpDef& def, std::string_view given_name,
 }
 
 /// What an op that takes real numbers can show of `values`: TensorFlow's take no bool, which counts as 0 or 1.
-TRAINHOOK_DECL Output as_numbers(const Output& values) {
+inline Output as_numbers(const Output& values) {
   return values.dtype() == DType::Bool ? cast(values, DType::Float) : values;
 }
 
@@ -84,18 +83,18 @@ TRAINHOOK_DECL Output as_numbers(const Output& values) {
 
 namespace trainhook::summary {
 
-TRAINHOOK_DECL Output scalar(std::string_view name, Output value) {
+Output scalar(std::string_view name, Output value) {
   detail::graph_of("ScalarSummary", value);
   detail::require_rank("ScalarSummary", value, 0);
   return detail::add_summary(detail::kScalarSummaryOp, name, "tags", detail::as_numbers(value), {});
 }
 
-TRAINHOOK_DECL Output histogram(std::string_view name, Output values) {
+Output histogram(std::string_view name, Output values) {
   detail::graph_of("HistogramSummary", values);
   return detail::add_summary(detail::kHistogramSummaryOp, name, "tag", detail::as_numbers(values), {});
 }
 
-TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t max_outputs) {
+Output image(std::string_view name, Output images, std::int64_t max_outputs) {
   detail::graph_of("ImageSummary", images);
   detail::require_rank("ImageSummary", images, 4);
   if (images.shape().has_rank()) {
@@ -109,7 +108,7 @@ TRAINHOOK_DECL Output image(std::string_view name, Output images, std::int64_t m
   return detail::add_summary(detail::kImageSummaryOp, name, "tag", images, {{"max_images", max_outputs}});
 }
 
-TRAINHOOK_DECL Output text(std::string_view name, Output strings) {
+Output text(std::string_view name, Output strings) {
   detail::graph_of("TensorSummaryV2", strings);
   detail::require_dtype("TensorSummaryV2", strings, strings.dtype() == DType::String, "string");
   const Tensor metadata(std::string_view("\x0a\x06\x0a\x04text", 8));  // plugin_data.plugin_name
@@ -117,12 +116,12 @@ TRAINHOOK_DECL Output text(std::string_view name, Output strings) {
                              {{"serialized_summary_metadata", metadata}});
 }
 
-TRAINHOOK_DECL Output merge(const std::vector<Output>& inputs, std::string_view name) {
+Output merge(const std::vector<Output>& inputs, std::string_view name) {
   if (inputs.empty()) throw InvalidArgumentError("MergeSummary needs at least one summary");
   return detail::add_op(detail::kMergeSummaryOp, fmt::format("{}/MergeSummary", name), inputs);
 }
 
-TRAINHOOK_DECL std::optional<Output> merge_all(Graph& graph, std::string_view key) {
+std::optional<Output> merge_all(Graph& graph, std::string_view key) {
   const std::vector<Output> summaries = graph.collection<Output>(key);
   if (summaries.empty()) return std::nullopt;
   return merge(summaries);

@@ -107,43 +107,43 @@ inline constexpr std::array kTrainingOps{&kApplyProximalAdagradOp,
                                          &kApplyMomentumOp,
                                          &kApplyRMSPropOp};
 
-TRAINHOOK_DECL OpFamily training_ops() noexcept { return kTrainingOps; }
+OpFamily training_ops() noexcept { return kTrainingOps; }
 
-TRAINHOOK_DECL Operation apply_op(const OpDef& def, const Variable& variable, std::vector<Output> refs,
-                                  const std::vector<Output>& numbers, Attrs attrs) {
+inline Operation apply_op(const OpDef& def, const Variable& variable, std::vector<Output> refs,
+                          const std::vector<Output>& numbers, Attrs attrs) {
   std::vector<Output> inputs{variable.ref()};
   inputs.insert(inputs.end(), refs.begin(), refs.end());
   for (const Output& number : numbers) inputs.push_back(cast(number, variable.dtype()));
   return add_op(def, {}, std::move(inputs), std::move(attrs)).operation();
 }
 
-TRAINHOOK_DECL Operation apply_adagrad(const Variable& variable, std::vector<Output> refs,
-                                       const std::vector<Output>& numbers, Attrs attrs) {
+Operation apply_adagrad(const Variable& variable, std::vector<Output> refs, const std::vector<Output>& numbers,
+                        Attrs attrs) {
   return apply_op(kApplyAdagradOp, variable, std::move(refs), numbers, std::move(attrs));
 }
 
-TRAINHOOK_DECL Operation apply_adam(const Variable& variable, std::vector<Output> refs,
-                                    const std::vector<Output>& numbers, Attrs attrs) {
+Operation apply_adam(const Variable& variable, std::vector<Output> refs, const std::vector<Output>& numbers,
+                     Attrs attrs) {
   return apply_op(kApplyAdamOp, variable, std::move(refs), numbers, std::move(attrs));
 }
 
-TRAINHOOK_DECL Operation apply_centered_rms_prop(const Variable& variable, std::vector<Output> refs,
-                                                 const std::vector<Output>& numbers, Attrs attrs) {
+Operation apply_centered_rms_prop(const Variable& variable, std::vector<Output> refs,
+                                  const std::vector<Output>& numbers, Attrs attrs) {
   return apply_op(kApplyCenteredRMSPropOp, variable, std::move(refs), numbers, std::move(attrs));
 }
 
-TRAINHOOK_DECL Operation apply_gradient_descent(const Variable& variable, std::vector<Output> refs,
-                                                const std::vector<Output>& numbers, Attrs attrs) {
+Operation apply_gradient_descent(const Variable& variable, std::vector<Output> refs, const std::vector<Output>& numbers,
+                                 Attrs attrs) {
   return apply_op(kApplyGradientDescentOp, variable, std::move(refs), numbers, std::move(attrs));
 }
 
-TRAINHOOK_DECL Operation apply_momentum(const Variable& variable, std::vector<Output> refs,
-                                        const std::vector<Output>& numbers, Attrs attrs) {
+Operation apply_momentum(const Variable& variable, std::vector<Output> refs, const std::vector<Output>& numbers,
+                         Attrs attrs) {
   return apply_op(kApplyMomentumOp, variable, std::move(refs), numbers, std::move(attrs));
 }
 
-TRAINHOOK_DECL Operation apply_rms_prop(const Variable& variable, std::vector<Output> refs,
-                                        const std::vector<Output>& numbers, Attrs attrs) {
+Operation apply_rms_prop(const Variable& variable, std::vector<Output> refs, const std::vector<Output>& numbers,
+                         Attrs attrs) {
   return apply_op(kApplyRMSPropOp, variable, std::move(refs), numbers, std::move(attrs));
 }
 
