@@ -117,7 +117,7 @@ class Tensor {
     if constexpr (std::is_same_v<T, std::string>) {
       return buffer_.strings();
     } else {
-      return {reinterpret_cast<const T*>(raw()), static_cast<std::size_t>(num_elements())};
+      return std::span<const T>(reinterpret_cast<const T*>(raw()), static_cast<std::size_t>(num_elements()));
     }
   }
 
@@ -220,7 +220,7 @@ class Tensor {
     if constexpr (std::is_same_v<T, std::string>) {
       return buffer_.strings();
     } else {
-      return {reinterpret_cast<T*>(raw()), static_cast<std::size_t>(num_elements())};
+      return std::span<T>(reinterpret_cast<T*>(raw()), static_cast<std::size_t>(num_elements()));
     }
   }
 
