@@ -175,6 +175,8 @@ check_forbidden_includes() {
     cd "$root" && { grep -rnE '#include <fmt/' include --include=*.hpp | grep -vE '<fmt/core.h>|/core/format.hpp:'
       grep -rnE '#include <fmt/' include --include=*.ipp | grep -v '<fmt/format.h>'
       grep -rlE "$formats" include --include=*.ipp | xargs -r grep -L '#include <fmt/format.h>'; } || true)
+  while read -r found; do violation "$found: fmt::join is in <fmt/ranges.h>"; done < <(
+    cd "$root" && grep -rlE 'fmt::join' examples tests --include=*.[hc]pp | xargs -r grep -L '#include <fmt/ranges.h>' || true)
   while read -r found; do violation "$found; <fmt/core.h> of fmt 12 does not declare it"; done < <(
     cd "$root" && grep -rnE "$formats" include --include=*.hpp | grep -v '///' || true)
   while read -r found; do violation "$found: in a header; it belongs into the .ipp file"; done < <(

@@ -79,6 +79,7 @@ header io/disk.hpp "#include <Eigen/Core>"; finds forbidden_includes "Eigen is r
 header io/disk.hpp "#include <zlib.h>"; finds forbidden_includes "zlib is reached from"
 header engine/kernel.hpp "#include <png.h>"; finds forbidden_includes "kernel.hpp:5"
 header engine/kernel.hpp "#include <fmt/format.h>"; finds forbidden_includes "kernel.hpp:5"
+echo "// fmt::join" >>"$tree/examples/custom_loop.cpp"; finds forbidden_includes "custom_loop.cpp: fmt::join"
 header engine/impl/kernel.ipp "#include <fmt/core.h>"; finds forbidden_includes "kernel.ipp:5"
 header engine/kernel.hpp "inline auto text() { return fmt::format(\"\"); }"; finds forbidden_includes "kernel.hpp:5"
 header engine/impl/kernel.ipp "inline auto text() { return fmt::format(\"\"); }"; finds forbidden_includes "kernel.ipp"
