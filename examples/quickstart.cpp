@@ -13,8 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph/learning_rate_schedules.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/media/fashion_mnist.hpp>

@@ -8,8 +8,7 @@
 #include <string>
 
 #include <fmt/core.h>
-#include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph/model_summary.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

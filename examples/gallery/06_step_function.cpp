@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

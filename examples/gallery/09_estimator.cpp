@@ -10,9 +10,8 @@
 #include <string>
 
 #include <fmt/core.h>
-#include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/estimator/estimator.hpp>
-#include <trainhook/estimator/train_and_evaluate.hpp>
+#include <trainhook/engine.hpp>
+#include <trainhook/estimator.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include <fmt/core.h>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/trainhook.hpp>

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/queue_runner.hpp>

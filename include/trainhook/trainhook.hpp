@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The headers that most programs need: loops, sessions, the usual hooks, checkpoints, input, graphs. Include by name
-/// what only some programs need: the other hooks (`hooks/hooks.hpp` brings all), engines (engine/), media/, testing/,
-/// session creators (monitored/), threads and queues (session/), checkpoints without a session (checkpoint/),
-/// learning-rate schedules, metrics and moving averages (graph/), import and export of graphs (graph_def/), the log
-/// (core/log.hpp), io/, events/.
+/// The headers that most programs need: loops, sessions, the usual hooks, checkpoints, input. Each module has such a
+/// header, too: model.hpp and engine.hpp for graphs, estimator.hpp, media.hpp, mpi.hpp, compat.hpp, testing.hpp.
+/// Include by name what only some programs need: the other hooks (`hooks/hooks.hpp` brings all), session creators
+/// (monitored/), threads and queues (session/), checkpoints without a session (checkpoint/), export of graphs
+/// (graph_def/), the log (core/log.hpp), io/, events/.
 #pragma once
 
 #include <trainhook/core/error.hpp>
@@ -37,6 +37,4 @@
 #include <trainhook/data/iterator_resource.hpp>
 
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/layers.hpp>
-#include <trainhook/graph/ops.hpp>
-#include <trainhook/graph/optimizers.hpp>
+#include <trainhook/graph/ops/summary.hpp>

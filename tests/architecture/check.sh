@@ -8,8 +8,8 @@ export LC_ALL=C
 # The core library: a header includes its own folder and those before it. The optional modules: each may use the whole core
 # library, and of the other modules what uses lists.
 core_library="core proto io events graph graph_def session data loop checkpoint hooks monitored"
-optional_modules="engine estimator media mpi testing"
-uses="engine>media"
+optional_modules="model media engine estimator compat mpi testing"
+uses="engine>model engine>media estimator>model compat>model mpi>model"
 longest=450
 
 checks="folder_order include_style no_cycles no_macros macro_on_declarations first_lines length names tests_mirror_headers forbidden_includes
@@ -20,11 +20,19 @@ sources() { (cd "$root" && find include tests examples -type f \( -name '*.hpp' 
 failures=0
 violation() { echo "$check: $*"; failures=$((failures + 1)); }
 
-# Lines "<header> <header it includes>", paths below include/trainhook. A header and its .ipp file count as one; lists of
+# Lines "<header> <header it includes>", paths below include/trainhook. A header and its .ipp files count as one; lists of
 # .ipp files (impl/src*.hpp) do not count.
 include_edges() {
-  (cd "$root/include/trainhook" && find . \( -name '*.hpp' -o -name '*.ipp' \) ! -name "src*.hpp" -exec awk '
-    function node(file) { sub(/^\.\//, "", file); sub(/impl\//, "", file); sub(/\.ipp$/, ".hpp", file); return file }
+  (cd "$root/include/trainhook" && find . -name '*.hpp' ! -name "src*.hpp" -exec grep -H '^#include <trainhook/.*[.]ipp>' {} + |
+    sed -E 's|^[.]/(.*):#include <trainhook/(.*)>|\2 \1|' >"$scratch/owners" || true
+  find . \( -name '*.hpp' -o -name '*.ipp' \) ! -name "src*.hpp" -exec awk '
+    BEGIN { while ((getline line < "'"$scratch/owners"'") > 0) { split(line, part, " "); owner[part[1]] = part[2] } }
+    function node(file) {
+      sub(/^\.\//, "", file)
+      if (file in owner) return owner[file]
+      sub(/impl\//, "", file); sub(/\.ipp$/, ".hpp", file)
+      return file
+    }
     match($0, /^[ \t]*#[ \t]*include[ \t]*<trainhook\//) {
       included = substr($0, RSTART + RLENGTH); sub(/>.*/, "", included)
       if (node(FILENAME) != node(included)) print node(FILENAME), node(included) }' {} +)
@@ -39,8 +47,10 @@ check_folder_order() {  # a folder sees itself and what comes before it; optiona
         k = split(uses, u, " "); for (i = 1; i <= k; ++i) allowed[u[i]] = 1
       }
       {
-        from = $1; to = $2; sub(/\/.*/, "", from); sub(/\/.*/, "", to)
-        if ($1 == "trainhook.hpp") ok = (to in place)
+        from = $1; to = $2
+        if (from != "trainhook.hpp") sub(/\.hpp$/, "", from)  # the umbrella of a module sees what the module sees
+        sub(/\/.*/, "", from); sub(/\/.*/, "", to); sub(/\.hpp$/, "", to)
+        if (from == "trainhook.hpp") ok = (to in place)
         else if (from == to) ok = 1
         else if ((from ">" to) in allowed) ok = 1
         else if (from in optional) ok = (to in place)
@@ -59,8 +69,9 @@ check_include_style() {  # <trainhook/...>, of a file that exists; ours are neve
     [ -f "$root/include/trainhook/$to" ] || violation "include/trainhook/$from includes $to, which does not exist"
   done < <(include_edges)
   while read -r file first; do  # so that what compiles a body alone has compiled its header alone
-    [ "$first" = "<$(sed 's|impl/||; s|[.]ipp$|.hpp|' <<<"$file")>" ] || violation "include/$file includes $first first, not its header"
-  done < <(cd "$root/include" && find trainhook -name '*.ipp' -exec awk '/^#include/ { print FILENAME, $2; nextfile }' {} +)
+    [ "$first" = "$(sed 's|impl/||; s|[.]ipp$|.hpp|' <<<"$file")" ] || grep -qsF "#include <$file>" "$root/include/$first" ||
+      violation "include/$file includes <$first> first, not the header that declares its functions"
+  done < <(cd "$root/include" && find trainhook -name '*.ipp' -exec awk -F '[<>]' '/^#include/ { print FILENAME, $2; nextfile }' {} +)
 }
 
 check_no_cycles() {  # peel off headers that include nothing any more; what stays is a cycle
@@ -126,17 +137,22 @@ check_names() {  # snake_case, and a name that says what is inside
   done < <(sources)
 }
 
-check_tests_mirror_headers() {  # tests/io/crc32c_test.cpp tests io/crc32c.hpp; x_more_words_test.cpp may add to x_test.cpp
+check_tests_mirror_headers() {  # tests/io/crc32c_test.cpp tests io/crc32c.hpp or its .ipp; x_more_words_test.cpp may add to x_test.cpp
+  local folder header
   while read -r path; do
-    subject=${path%_test.cpp}
-    name=${subject##*/}
-    while [ ! -f "$root/include/trainhook/${subject%/*}/$name.hpp" ]; do
+    [ "$path" != testing/testing_test.cpp ] || continue  # of the umbrella
+    folder=$root/include/trainhook/${path%/*}
+    name=${path##*/}
+    name=${name%_test.cpp}
+    while [ ! -f "$folder/$name.hpp" ] && [ ! -f "$folder/impl/$name.ipp" ]; do
       case $name in *_*) name=${name%_*} ;; *) name=""; break ;; esac
     done
+    header=trainhook/${path%/*}/$name.hpp
+    [ -z "$name" ] || [ -f "$folder/$name.hpp" ] || header=$(sed -n 's|^#include <\(.*\)>|\1|p' "$folder/impl/$name.ipp" | head -n 1)
     if [ -z "$name" ]; then
-      violation "tests/$path mirrors no header of include/trainhook/${path%/*}"
-    elif ! grep -m1 '#include' "$root/tests/$path" | grep -F "<trainhook/${path%/*}/$name.hpp>" >/dev/null; then
-      violation "tests/$path: the first include is not <trainhook/${path%/*}/$name.hpp>"
+      violation "tests/$path mirrors no header and no .ipp of include/trainhook/${path%/*}"
+    elif ! grep -m1 '#include' "$root/tests/$path" | grep -F "<$header>" >/dev/null; then
+      violation "tests/$path: the first include is not <$header>"
     fi
   done < <(cd "$root/tests" && find . -mindepth 2 -name '*_test.cpp' | sed 's|^\./||' | sort)
 }

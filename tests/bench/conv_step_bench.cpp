@@ -12,21 +12,12 @@
 #include <Eigen/Core>
 
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/array.hpp>
-#include <trainhook/engine/kernels/conv.hpp>
-#include <trainhook/engine/kernels/math.hpp>
-#include <trainhook/engine/kernels/matmul.hpp>
-#include <trainhook/engine/kernels/nn.hpp>
-#include <trainhook/engine/kernels/pool.hpp>
-#include <trainhook/engine/kernels/random.hpp>
-#include <trainhook/engine/kernels/reduction.hpp>
-#include <trainhook/engine/kernels/state.hpp>
-#include <trainhook/engine/kernels/training.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/layers.hpp>
-#include <trainhook/graph/ops/conv.hpp>
-#include <trainhook/graph/ops.hpp>
-#include <trainhook/graph/optimizers.hpp>
+#include <trainhook/model/layers.hpp>
+#include <trainhook/model/ops.hpp>
+#include <trainhook/model/ops/conv.hpp>
+#include <trainhook/model/optimizers.hpp>
 
 #include "record.hpp"
 

@@ -22,12 +22,12 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
-#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/model/ops/math.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -21,8 +21,7 @@
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/state.hpp>
-#include <trainhook/engine/kernels/summary.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/trainhook.hpp>

@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/engine/kernel.hpp>
-#include <trainhook/engine/kernels/pool.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/graph.hpp>
 
 #include "../engine/kernels/plain_pooling.hpp"

@@ -20,7 +20,7 @@
 #endif
 
 #include <trainhook/engine/kernel.hpp>
-#include <trainhook/engine/kernels/matmul.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/graph.hpp>
 
 #include "record.hpp"

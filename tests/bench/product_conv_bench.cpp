@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <trainhook/engine/kernel.hpp>
-#include <trainhook/engine/kernels/conv.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/graph.hpp>
 
 #include "../engine/kernels/plain_convolution.hpp"

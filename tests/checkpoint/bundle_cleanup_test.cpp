@@ -10,11 +10,11 @@
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {

@@ -12,11 +12,11 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/object_graph_keys.hpp>
-#include <trainhook/io/table_writer.hpp>
-#include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/whole_file.hpp>
 #include <trainhook/io/table_reader.hpp>
+#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"
 #include "data_files.hpp"

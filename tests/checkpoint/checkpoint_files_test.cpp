@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
-#include <trainhook/checkpoint/bundle_cleanup.hpp>
 
 namespace trainhook {
 namespace {

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/testing/faulty_file_system.hpp>
-#include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
-#include <trainhook/core/log.hpp>
-#include <trainhook/core/error.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"
 #include "data_files.hpp"

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
-#include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/proto/message.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/proto/message.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"
 

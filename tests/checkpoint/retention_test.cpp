@@ -10,11 +10,11 @@
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/core/log.hpp>
-#include <trainhook/checkpoint/checkpoint_state.hpp>
 
 namespace trainhook {
 namespace {

@@ -14,16 +14,16 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/checkpoint_messages.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
-#include <trainhook/checkpoint/bundle_cleanup.hpp>
-#include <trainhook/checkpoint/checkpoint_messages.hpp>
-#include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/bundle_writer.hpp>
-#include <trainhook/core/error.hpp>
 
 #include "data_files.hpp"
 

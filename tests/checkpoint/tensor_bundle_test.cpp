@@ -11,11 +11,11 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/io/table_writer.hpp>
-#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/slice_key.hpp>
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/table_writer.hpp>
 
 #include "temporary_folder.hpp"
 

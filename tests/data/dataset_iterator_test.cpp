@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/core/log.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/io/crc32c.hpp>
 

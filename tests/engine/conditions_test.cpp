@@ -11,9 +11,9 @@
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/op_builder.hpp>
-#include <trainhook/graph/ops.hpp>
-#include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/model/ops.hpp>
+#include <trainhook/model/ops/registry.hpp>
 
 namespace trainhook {
 namespace {

@@ -11,10 +11,9 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/data.hpp>
-#include <trainhook/engine/kernels/math.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/model/ops/math.hpp>
 
 namespace trainhook {
 namespace {

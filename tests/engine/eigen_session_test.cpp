@@ -18,18 +18,18 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/gradients.hpp>
-#include <trainhook/graph/layers.hpp>
-#include <trainhook/graph/moving_averages.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
-#include <trainhook/graph/ops/matrix.hpp>
-#include <trainhook/graph/ops/nn.hpp>
-#include <trainhook/graph/ops/registry.hpp>
-#include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/state.hpp>
-#include <trainhook/graph/optimizers.hpp>
+#include <trainhook/model/gradients.hpp>
+#include <trainhook/model/layers.hpp>
+#include <trainhook/model/moving_averages.hpp>
+#include <trainhook/model/ops/math.hpp>
+#include <trainhook/model/ops/matrix.hpp>
+#include <trainhook/model/ops/nn.hpp>
+#include <trainhook/model/ops/registry.hpp>
+#include <trainhook/model/ops/slice.hpp>
+#include <trainhook/model/optimizers.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -89,7 +89,7 @@ TEST(EigenSession, HasAKernelForEachOpThatIsDefinedAndADefinitionForEachKernel) 
   std::set<std::string_view> run{"Const",     "Identity",     "NoOp",   "Placeholder", "PlaceholderWithDefault",
                                  "RefSwitch", "StopGradient", "Switch", "VariableV2"};
   std::set<std::string_view> defined;
-  for (const detail::OpFamily family : detail::op_families()) {
+  for (const detail::OpFamily family : model::ops()) {
     for (const OpDef* def : family) defined.insert(def->type);
   }
   for (const KernelGroup group : kernels::all()) {

@@ -13,8 +13,8 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/state.hpp>
+#include <trainhook/model/ops/math.hpp>
 
 #include "graph_session_fixture.hpp"
 

@@ -9,9 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/math.hpp>
-#include <trainhook/engine/kernels/random.hpp>
-#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 
 namespace trainhook::test {

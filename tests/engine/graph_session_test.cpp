@@ -18,9 +18,9 @@
 
 #include <allocations.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
-#include <trainhook/graph/ops/random.hpp>
 #include <trainhook/graph/ops/state.hpp>
+#include <trainhook/model/ops/math.hpp>
+#include <trainhook/model/ops/random.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 #include "graph_session_fixture.hpp"

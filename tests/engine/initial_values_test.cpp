@@ -14,10 +14,10 @@
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
-#include <trainhook/graph/ops/join.hpp>
-#include <trainhook/graph/ops/math.hpp>
-#include <trainhook/graph/ops/random.hpp>
 #include <trainhook/graph/ops/state.hpp>
+#include <trainhook/model/ops/join.hpp>
+#include <trainhook/model/ops/math.hpp>
+#include <trainhook/model/ops/random.hpp>
 
 namespace trainhook {
 namespace {

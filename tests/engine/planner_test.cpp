@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/compat/import_graph_def.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/graph_def/import_graph_def.hpp>
 
 namespace trainhook {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 

@@ -13,16 +13,9 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/array.hpp>
-#include <trainhook/engine/kernels/data.hpp>
-#include <trainhook/engine/kernels/math.hpp>
-#include <trainhook/engine/kernels/movement.hpp>
-#include <trainhook/engine/kernels/random.hpp>
-#include <trainhook/engine/kernels/reduction.hpp>
-#include <trainhook/engine/kernels/state.hpp>
-#include <trainhook/engine/kernels/summary.hpp>
-#include <trainhook/engine/kernels/training.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/estimator/in_memory_evaluator_hook.hpp>
+#include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>

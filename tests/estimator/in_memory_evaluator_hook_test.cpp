@@ -19,6 +19,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/event_reader.hpp>
+#include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>

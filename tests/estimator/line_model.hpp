@@ -18,9 +18,9 @@
 #include <trainhook/estimator/estimator.hpp>
 #include <trainhook/events/read_eval_metrics.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/metrics.hpp>
-#include <trainhook/graph/ops.hpp>
-#include <trainhook/graph/optimizers.hpp>
+#include <trainhook/model/metrics.hpp>
+#include <trainhook/model/ops.hpp>
+#include <trainhook/model/optimizers.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/events/event_message.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/record_writer.hpp>
+#include <trainhook/events/event_message.hpp>
 #include <trainhook/events/summary.hpp>
+#include <trainhook/io/record_writer.hpp>
 
 namespace trainhook {
 namespace {

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/events/event_message.hpp>
+#include <trainhook/events/summary.hpp>
 #include <trainhook/io/record_writer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/core/error.hpp>
-#include <trainhook/events/summary.hpp>
 
 #include "damage.hpp"
 

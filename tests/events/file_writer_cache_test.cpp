@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/recording_writer.hpp>
-#include <trainhook/core/error.hpp>
 
 #include "fixed_clock.hpp"
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/events/summary_reader.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/summary.hpp>
+#include <trainhook/events/summary_reader.hpp>
 
 namespace trainhook {
 namespace {

@@ -3,10 +3,10 @@
 /// Fuzzes graphs in binary form, read, imported and written again.
 #include "fuzz.hpp"
 
+#include <trainhook/compat/graph_def_reader.hpp>
+#include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph_def/graph_def_reader.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/graph_def/import_graph_def.hpp>
 
 namespace th = trainhook;
 

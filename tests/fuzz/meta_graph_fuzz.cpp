@@ -3,9 +3,9 @@
 /// Fuzzes meta graphs in binary form, read and imported.
 #include "fuzz.hpp"
 
+#include <trainhook/compat/import_meta_graph.hpp>
+#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph_def/import_meta_graph.hpp>
-#include <trainhook/graph_def/meta_graph_def_reader.hpp>
 
 namespace th = trainhook;
 

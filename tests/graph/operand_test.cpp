@@ -8,10 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
-#include <trainhook/graph/ops/slice.hpp>
 #include <trainhook/graph/ops/state.hpp>
+#include <trainhook/model/ops/math.hpp>
+#include <trainhook/model/ops/slice.hpp>
 
 #include "expect_error.hpp"
 

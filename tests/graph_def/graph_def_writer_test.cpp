@@ -14,13 +14,13 @@
 
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
-#include <trainhook/graph/ops/math.hpp>
-#include <trainhook/graph/ops/matrix.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/model/ops/math.hpp>
+#include <trainhook/model/ops/matrix.hpp>
 #include <trainhook/proto/wire.hpp>
 
 #include "allocations.hpp"

@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
-#include <trainhook/graph_def/meta_graph_def_reader.hpp>
 #include <trainhook/graph_def/saver_nodes.hpp>
 #include <trainhook/testing/log_lines.hpp>
 

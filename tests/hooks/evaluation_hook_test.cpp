@@ -18,10 +18,10 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/ops.hpp>
 #include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/model/ops.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 
 #include "training_double.hpp"

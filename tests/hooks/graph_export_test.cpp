@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/state.hpp>
-#include <trainhook/graph_def/meta_graph_def_reader.hpp>
 #include <trainhook/loop/loop_session.hpp>
 
 namespace trainhook {

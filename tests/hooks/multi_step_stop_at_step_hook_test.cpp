@@ -11,11 +11,10 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/array.hpp>
-#include <trainhook/engine/kernels/math.hpp>
-#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/cast.hpp>
+#include <trainhook/model/ops/array.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

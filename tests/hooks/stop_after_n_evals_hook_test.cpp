@@ -14,7 +14,7 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph/ops.hpp>
+#include <trainhook/model/ops.hpp>
 #include <trainhook/monitored/evaluate_once.hpp>
 
 #include "training_double.hpp"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/model/ops/math.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/media/fashion_mnist.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>

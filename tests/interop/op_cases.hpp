@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <trainhook/graph/ops/registry.hpp>
+#include <trainhook/model/ops/registry.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace op_cases {

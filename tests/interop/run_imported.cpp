@@ -13,10 +13,10 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
+#include <trainhook/compat/import_meta_graph.hpp>
+#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph_def/import_meta_graph.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
-#include <trainhook/graph_def/meta_graph_def_reader.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/trainhook.hpp>
 

@@ -16,6 +16,7 @@
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
 #include <trainhook/hooks/numpy_text.hpp>

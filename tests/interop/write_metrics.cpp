@@ -14,10 +14,10 @@
 #include <fmt/format.h>
 
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph/metrics.hpp>
-#include <trainhook/graph/ops.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/model/metrics.hpp>
+#include <trainhook/model/ops.hpp>
 
 namespace {
 

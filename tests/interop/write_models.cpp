@@ -20,10 +20,10 @@
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph/learning_rate_schedules.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
+#include <trainhook/model/learning_rate_schedules.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/trainhook.hpp>
 

@@ -42,6 +42,11 @@ struct Coverage {
   double largest_difference = 0;  // between a gradient and finite differences
 };
 
+bool has_gradient(std::string_view type) {
+  const th::OpDef* def = th::find_op_def(type);
+  return def != nullptr && def->gradient != nullptr;
+}
+
 void mark_types(const std::vector<th::Output>& outputs, std::set<std::string>& types) {
   std::set<const th::Node*> seen;
   std::vector<const th::Node*> open;
@@ -150,8 +155,8 @@ class Writer {
     } catch (const th::InvalidArgumentError&) {  // the builder does not take the dtype
       return;
     } catch (const th::UnimplementedError&) { return; }
-    const bool differentiates = def.mode == Mode::Values && (dtype == th::DType::Float || dtype == th::DType::Double) &&
-                                registry_.contains(def.op);
+    const bool differentiates =
+        def.mode == Mode::Values && (dtype == th::DType::Float || dtype == th::DType::Double) && has_gradient(def.op);
     const std::vector<th::Output> outputs = c.outputs;
     const Gradients gradients = differentiates ? add_gradients(c) : Gradients();
     const std::string id = fmt::format("{}.{}.{}", def.op, th::dtype_name(dtype), coverage.cases);
@@ -205,7 +210,6 @@ class Writer {
   std::string directory_;
   th::BundleWriter values_;
   std::mt19937_64 random_;
-  th::GradientRegistry registry_ = th::default_gradients();
   std::string list_;
 };
 
@@ -226,9 +230,12 @@ void require_all(const Coverage& coverage) {
   }
   const std::set<std::string> effects{"Assign",     "AssignAdd",    "AssignSub", "ScatterAdd",
                                       "ScatterSub", "ScatterUpdate"};  // whose inputs no gradient is asked for
-  for (const std::string& type : th::default_gradients().op_types()) {
-    if (!coverage.differentiated.contains(type) && !effects.contains(type) && !is_ours(type))
-      missing += fmt::format(" {}(gradient)", type);
+  for (const th::detail::OpFamily family : th::model::ops()) {
+    for (const th::OpDef* def : family) {
+      const std::string type(def->type);
+      if (def->gradient == nullptr || effects.contains(type) || is_ours(type)) continue;
+      if (!coverage.differentiated.contains(type)) missing += fmt::format(" {}(gradient)", type);
+    }
   }
   if (!missing.empty()) throw th::NotFoundError("there is no case for{}", missing);
 }

@@ -13,10 +13,10 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/core/error.hpp>
 
 #include "temporary_folder.hpp"
 

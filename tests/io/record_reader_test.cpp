@@ -11,12 +11,12 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/coding.hpp>
-#include <trainhook/io/whole_file.hpp>
-#include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/record_writer.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"
 #include "data_files.hpp"

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/coding.hpp>
-#include <trainhook/io/table_writer.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/table_writer.hpp>
 
 #include "damage.hpp"
 

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/coding.hpp>
-#include <trainhook/io/table_reader.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/table_reader.hpp>
 
 #include "hex.hpp"
 

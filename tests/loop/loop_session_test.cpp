@@ -21,8 +21,8 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
-#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/summary.hpp>
+#include <trainhook/model/ops/math.hpp>
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/testing/log_lines.hpp>
 

@@ -16,8 +16,8 @@
 
 #include <trainhook/events/summary.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/summary.hpp>
+#include <trainhook/model/ops/math.hpp>
 
 namespace trainhook {
 namespace {

@@ -17,8 +17,8 @@
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
-#include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/media/png.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 namespace trainhook {

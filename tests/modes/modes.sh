@@ -25,7 +25,7 @@ test_lists() {
   for list in "${lists[@]}"; do
     if included "$list" | grep -v "^${list%/*}/[^/]*$"; then fail "$list has these bodies of another folder"; fi
   done
-  roots=$(printf '%s/src.hpp\n' impl {engine,estimator,media,mpi,testing}/impl)
+  roots=$(printf '%s/src.hpp\n' impl {compat,engine,estimator,media,model,mpi,testing}/impl)
   ending='/src.*[.]hpp$'
   diff <(printf '%s\n' "${lists[@]}" | grep -vxF "$roots") <(included "${lists[@]}") ||
     fail "lists differ (< there is such a list, > it is included by another)"
@@ -36,7 +36,7 @@ test_lists() {
 # Each op's object is in the table of its family, where imported graphs find it; builders do without the table.
 test_ops() {
   local file defined listed
-  for file in "$root"/include/trainhook/graph/ops/impl/*.ipp; do
+  for file in "$root"/include/trainhook/{graph,model}/ops/impl/*.ipp; do
     defined=$(sed -n 's/^inline constexpr OpDef \(k[A-Za-z0-9]*Op\){.*/\1/p' "$file" | sort)
     listed=$({ grep -o '&k[A-Za-z0-9]*Op\b' "$file" || true; } | tr -d '&' | sort)
     diff <(echo "$defined") <(echo "$listed") || fail "the table of $file differs (< there is such an op, > it is listed)"
@@ -111,15 +111,17 @@ test_same_bits() {
   echo "$name: $compared files are the same"
 }
 
-# forgotten <library>: a program that lacks the target of an optional module does not link, and the linker's message names the module.
+# forgotten <library>: a program that lacks the target of a module does not link, and the linker's message names what is of the module.
 test_forgotten() {
-  local module
+  local missing
   printf '#include <trainhook/testing/manual_clock.hpp>\nint main() { trainhook::testing::ManualClock().auto_advance(true); }\n' >"$work/testing.cpp"
   printf '#include <trainhook/estimator/estimator.hpp>\nint main() { (void)trainhook::Estimator({}, {}, {}).latest_checkpoint(); }\n' >"$work/Estimator.cpp"
-  for module in testing Estimator; do
-    "$compiler" -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include" -c "$work/$module.cpp" -o "$work/$module.o"
-    if "$compiler" -o "$work/program" "$work/$module.o" "$1" -lfmt -pthread 2>"$work/said"; then fail "a program links without the library of $module"; fi
-    grep -q "undefined reference to .trainhook::$module::" "$work/said" || fail "the linker does not name $module: $(cat "$work/said")"
+  printf '#include <trainhook/model/ops/math.hpp>\nint main() { trainhook::square({}); }\n' >"$work/square.cpp"
+  printf '#include <trainhook/compat/import_graph_def.hpp>\nint main() { trainhook::Graph graph; import_graph_def(graph, {}); }\n' >"$work/import_graph_def.cpp"
+  for missing in testing Estimator square import_graph_def; do
+    "$compiler" -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include" -c "$work/$missing.cpp" -o "$work/$missing.o"
+    if "$compiler" -o "$work/program" "$work/$missing.o" "$1" -lfmt -pthread 2>"$work/said"; then fail "a program links without the library of $missing"; fi
+    grep -qE "undefined reference to .trainhook::$missing(::|[(])" "$work/said" || fail "the linker does not name $missing: $(cat "$work/said")"
   done
 }
 

@@ -6,5 +6,6 @@
 
 #include <trainhook/engine/impl/src.hpp>
 #include <trainhook/media/impl/src.hpp>
+#include <trainhook/model/impl/src.hpp>
 
 #include "train_graph.cpp"

@@ -16,6 +16,8 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
@@ -24,8 +26,6 @@
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/core/log.hpp>
-#include <trainhook/core/error.hpp>
 
 namespace trainhook {
 namespace {

@@ -15,13 +15,13 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/layers.hpp>
-#include <trainhook/graph/metrics.hpp>
-#include <trainhook/graph/ops.hpp>
-#include <trainhook/graph/optimizers.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_after_n_evals_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/model/layers.hpp>
+#include <trainhook/model/metrics.hpp>
+#include <trainhook/model/ops.hpp>
+#include <trainhook/model/optimizers.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

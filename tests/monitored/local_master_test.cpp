@@ -18,9 +18,8 @@
 #include <small_engine.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
-#include <trainhook/engine/kernels/data.hpp>
-#include <trainhook/engine/kernels/queue.hpp>
-#include <trainhook/graph/ops/queue.hpp>
+#include <trainhook/engine/kernels.hpp>
+#include <trainhook/model/ops/queue.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>

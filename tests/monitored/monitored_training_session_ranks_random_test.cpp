@@ -16,12 +16,12 @@
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/ops/array.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/random.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/model/ops/array.hpp>
+#include <trainhook/model/ops/random.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/threaded_ranks.hpp>
 

@@ -44,8 +44,8 @@
 #include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
-#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/stop_on_predicate_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>

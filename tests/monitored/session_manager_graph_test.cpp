@@ -22,8 +22,8 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
-#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/state.hpp>
+#include <trainhook/model/ops/math.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -11,8 +11,8 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph/ops/random.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/model/ops/random.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/mpi/all_reduce.hpp>
 

@@ -19,11 +19,11 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph/gradient_registry.hpp>
-#include <trainhook/graph/gradients.hpp>
-#include <trainhook/graph/initializers.hpp>
-#include <trainhook/graph/ops.hpp>
-#include <trainhook/graph/optimizers.hpp>
+#include <trainhook/model/gradient_registry.hpp>
+#include <trainhook/model/gradients.hpp>
+#include <trainhook/model/initializers.hpp>
+#include <trainhook/model/ops.hpp>
+#include <trainhook/model/optimizers.hpp>
 #include <trainhook/session/run_args.hpp>
 
 #include "world.hpp"

@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/proto/text_proto_printer.hpp>
-#include <trainhook/io/whole_file.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/proto/text_proto_printer.hpp>
 
 #include "damage.hpp"
 #include "data_files.hpp"

@@ -15,8 +15,8 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph/ops.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/model/ops.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/trainhook.hpp>
 

@@ -10,7 +10,7 @@
 
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/op_def.hpp>
-#include <trainhook/graph/ops/registry.hpp>
+#include <trainhook/model/ops/registry.hpp>
 
 namespace trainhook::support {
 

@@ -45,11 +45,10 @@
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/events/file_writer.hpp>
-#include <trainhook/graph/learning_rate_schedules.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/feed_fn_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
-#include <trainhook/testing/testing.hpp>
+#include <trainhook/testing.hpp>
 #include <trainhook/trainhook.hpp>

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include <trainhook/engine/graph_session.hpp>
+#include <trainhook/engine/kernels.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
-#include <trainhook/engine/kernels/state.hpp>
 
 namespace trainhook::support {
 

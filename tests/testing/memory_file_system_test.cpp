@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/io/whole_file.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook {
 namespace {

@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
-#include <trainhook/core/error.hpp>
 
 namespace trainhook::testing {
 namespace {

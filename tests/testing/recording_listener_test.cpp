@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/testing/scripted_session.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/testing/scripted_session.hpp>
 
 namespace trainhook::testing {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests that the umbrella of the public doubles is enough.
-#include <trainhook/testing/testing.hpp>
+#include <trainhook/testing.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/data/external_state_policy.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/graph.hpp>
 
 namespace trainhook {

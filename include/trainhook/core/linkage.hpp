@@ -20,17 +20,17 @@
 namespace trainhook::detail {
 extern "C" {
 #if defined(TRAINHOOK_SEPARATE_COMPILATION) && defined(_GLIBCXX_DEBUG)
-extern const char trainhook_0_1_debug_mode_mixes_with_header_only_files;
-[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_1_debug_mode_mixes_with_header_only_files;
+extern const char trainhook_0_2_debug_mode_mixes_with_header_only_files;
+[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_2_debug_mode_mixes_with_header_only_files;
 #elif defined(TRAINHOOK_SEPARATE_COMPILATION)
-extern const char trainhook_0_1_mixes_with_header_only_files;
-[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_1_mixes_with_header_only_files;
+extern const char trainhook_0_2_mixes_with_header_only_files;
+[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_2_mixes_with_header_only_files;
 #elif defined(_GLIBCXX_DEBUG)
 // NOLINTNEXTLINE(misc-definitions-in-headers): weak, so that any number of files may define it
-[[gnu::weak, gnu::used]] thread_local char trainhook_0_1_debug_mode_mixes_with_header_only_files;
+[[gnu::weak, gnu::used]] thread_local char trainhook_0_2_debug_mode_mixes_with_header_only_files;
 #else
 // NOLINTNEXTLINE(misc-definitions-in-headers): weak, so that any number of files may define it
-[[gnu::weak, gnu::used]] thread_local char trainhook_0_1_mixes_with_header_only_files;
+[[gnu::weak, gnu::used]] thread_local char trainhook_0_2_mixes_with_header_only_files;
 #endif
 }
 }  // namespace trainhook::detail

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/element.hpp>
 #include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
 #include <trainhook/data/map_function.hpp>
 

@@ -10,8 +10,8 @@
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/element.hpp>
 #include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/element.hpp>
 
 namespace trainhook::detail {
 

@@ -9,9 +9,9 @@
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/functional.hpp>
-#include <trainhook/data/dataset_node.hpp>
 
 namespace trainhook::detail {
 

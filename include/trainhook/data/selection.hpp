@@ -11,8 +11,8 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/data/element.hpp>
 #include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {

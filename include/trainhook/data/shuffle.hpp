@@ -13,8 +13,8 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/random.hpp>
-#include <trainhook/data/element.hpp>
 #include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
 
 namespace trainhook::detail {

@@ -17,8 +17,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/dataset.hpp>
-#include <trainhook/graph/metrics.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/model/metrics.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

@@ -43,6 +43,7 @@ class Graph {
   /// Adds a node of a defined op type: sets missing attributes to their defaults, checks the inputs, and infers the
   /// dtypes and shapes of the outputs. Outputs in `spec` may give shapes that the definition cannot infer. @throws
   /// InvalidArgumentError, naming node and input, if they do not fit the definition.
+  /// @param def is kept by the node and must outlive the graph
   TRAINHOOK_DECL Operation add(const OpDef& def, NodeSpec spec);
 
   /// The name that a node called `name` would get: with the current scope, and unique. Names must differ in more than
@@ -172,6 +173,7 @@ class Graph {
   TRAINHOOK_DECL void check_belongs(const Output& output, std::string_view role, std::string_view of) const;
 
  private:
+  TRAINHOOK_DECL Operation add_node(NodeSpec spec, const OpDef* def);
   TRAINHOOK_DECL void check_not_finalized() const;
   TRAINHOOK_DECL std::string whole_name(const std::string& name);
   TRAINHOOK_DECL static std::string lower(std::string_view text);
@@ -189,6 +191,13 @@ class Graph {
   bool finalized_ = false;
   std::atomic<int> uses_ = 0;  // open sessions
 };
+
+namespace detail {
+
+/// Identity, which `Output::named` adds.
+[[nodiscard]] TRAINHOOK_DECL const OpDef& identity_op() noexcept;
+
+}  // namespace detail
 
 }  // namespace trainhook
 

@@ -26,6 +26,7 @@ namespace trainhook {
 class Graph;
 class Node;
 class Output;
+struct OpDef;
 
 /// The value of a node's attribute: the kinds of TensorFlow's `AttrValue` that this library uses.
 using AttrValue =
@@ -123,7 +124,7 @@ struct NodeSpec {
 /// address.
 class Node {
  public:
-  TRAINHOOK_DECL Node(Graph& graph, std::size_t id, NodeSpec spec);
+  TRAINHOOK_DECL Node(Graph& graph, std::size_t id, NodeSpec spec, const OpDef* op_def);
 
   [[nodiscard]] Graph& graph() const noexcept { return *graph_; }
 
@@ -131,6 +132,9 @@ class Node {
   [[nodiscard]] std::size_t id() const noexcept { return id_; }
   [[nodiscard]] const std::string& name() const noexcept { return spec_.name; }
   [[nodiscard]] const std::string& type() const noexcept { return spec_.type; }
+
+  /// The definition with which the node was added; null if it was added without one.
+  [[nodiscard]] const OpDef* op_def() const noexcept { return op_def_; }
   [[nodiscard]] std::span<const Output> inputs() const noexcept { return spec_.inputs; }
   [[nodiscard]] std::span<const Operation> control_inputs() const noexcept { return spec_.control_inputs; }
   [[nodiscard]] const Attrs& attrs() const noexcept { return spec_.attrs; }
@@ -152,6 +156,7 @@ class Node {
   Graph* graph_;
   std::size_t id_;
   NodeSpec spec_;
+  const OpDef* op_def_;
 };
 
 namespace detail {

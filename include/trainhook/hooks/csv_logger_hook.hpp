@@ -4,8 +4,8 @@
 #pragma once
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/hooks/row_logger_hook.hpp>
+#include <trainhook/session/fetch_refs.hpp>
 
 namespace trainhook {
 

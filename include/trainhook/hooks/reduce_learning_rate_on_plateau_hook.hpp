@@ -20,7 +20,7 @@ namespace trainhook {
 /// reads, or memory registered with a LoopSession. The checkpoint contains it and the state of this hook, so a resumed
 /// run has the same rates. NaN is never better. List the hook after the hook that publishes the metric; in a job of
 /// several ranks, all ranks must have both. For rates that depend only on the step, see
-/// graph/learning_rate_schedules.hpp and LearningRateWarmUpHook. Source: Keras' `ReduceLROnPlateau`, with its defaults.
+/// model/learning_rate_schedules.hpp and LearningRateWarmUpHook. Source: Keras' `ReduceLROnPlateau`, with its defaults.
 ///
 ///     loop.variable("learning_rate", rate);
 ///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),

@@ -11,7 +11,7 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/graph/ops/all_reduce.hpp>
+#include <trainhook/model/ops/all_reduce.hpp>
 #include <trainhook/mpi/communicator.hpp>
 
 namespace trainhook::mpi {

@@ -16,7 +16,7 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/ops/all_reduce.hpp>
+#include <trainhook/model/ops/all_reduce.hpp>
 #include <trainhook/mpi/communicator.hpp>
 #include <trainhook/mpi/request.hpp>
 

@@ -13,10 +13,10 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/gradients.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/graph/optimizers.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/model/gradients.hpp>
+#include <trainhook/model/optimizers.hpp>
 #include <trainhook/mpi/all_reduce.hpp>
 #include <trainhook/mpi/communicator.hpp>
 

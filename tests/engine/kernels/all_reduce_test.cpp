@@ -2,7 +2,7 @@
 /// @file
 /// The kernel of reductions over the processes of a job, with a reducer that takes the other ranks for copies of this
 /// one.
-#include <trainhook/engine/kernels/all_reduce.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph/gradients.hpp>
-#include <trainhook/graph/ops/all_reduce.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
+#include <trainhook/model/gradients.hpp>
+#include <trainhook/model/ops/all_reduce.hpp>
+#include <trainhook/model/ops/math.hpp>
 
 namespace trainhook {
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, shapes, casts and one-hot vectors.
-#include <trainhook/engine/kernels/array.hpp>
+#include <trainhook/engine/kernels.hpp>
+#include <trainhook/graph/ops/cast.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, iterators.
-#include <trainhook/engine/kernels/data.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cstdint>
 #include <set>

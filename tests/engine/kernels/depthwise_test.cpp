@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, depthwise convolution.
-#include <trainhook/engine/kernels/depthwise.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, elementwise ops and their broadcasting.
-#include <trainhook/engine/kernels/math.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, what moves elements.
-#include <trainhook/engine/kernels/movement.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cstdint>
 #include <string>

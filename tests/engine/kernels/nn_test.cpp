@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, parts of neural networks.
-#include <trainhook/engine/kernels/nn.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, normalization over a batch.
-#include <trainhook/engine/kernels/normalization.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cmath>
 #include <cstdint>

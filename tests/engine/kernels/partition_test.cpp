@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels of partitions, counts of equal elements, sparse and accidental hits.
-#include <trainhook/engine/kernels/partition.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cstdint>
 #include <limits>

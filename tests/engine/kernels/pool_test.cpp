@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, pooling.
-#include <trainhook/engine/kernels/pool.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <cmath>

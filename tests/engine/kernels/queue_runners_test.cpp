@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, queues that queue runners fill, or nothing.
-#include <trainhook/engine/kernels/queue.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -10,19 +10,18 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/compat/graph_def_reader.hpp>
+#include <trainhook/compat/import_graph_def.hpp>
+#include <trainhook/compat/import_meta_graph.hpp>
+#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/data.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/queue.hpp>
-#include <trainhook/graph_def/graph_def_reader.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/graph_def/import_graph_def.hpp>
-#include <trainhook/graph_def/import_meta_graph.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
-#include <trainhook/graph_def/meta_graph_def_reader.hpp>
+#include <trainhook/model/ops/queue.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/testing/log_lines.hpp>

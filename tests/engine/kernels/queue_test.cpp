@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, queues: order, who waits for what, and how waiting ends.
-#include <trainhook/engine/kernels/queue.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -16,9 +16,8 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/data.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/queue.hpp>
+#include <trainhook/model/ops/queue.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 
 namespace trainhook {

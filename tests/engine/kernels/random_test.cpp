@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, random numbers.
-#include <trainhook/engine/kernels/random.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,11 +15,9 @@
 
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/array.hpp>
-#include <trainhook/engine/kernels/math.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/random.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/model/ops/random.hpp>
 
 namespace trainhook {
 namespace {

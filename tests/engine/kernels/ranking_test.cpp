@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, the largest elements of rows.
-#include <trainhook/engine/kernels/ranking.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cmath>
 #include <cstdint>

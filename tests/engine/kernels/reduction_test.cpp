@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, reductions over dimensions.
-#include <trainhook/engine/kernels/reduction.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, images in another size.
-#include <trainhook/engine/kernels/resize.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of the kernel that reads checkpoints.
-#include <trainhook/engine/kernels/restore.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <memory>
 #include <string>
@@ -11,12 +11,10 @@
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/init_from_checkpoint.hpp>
-#include <trainhook/engine/kernels/math.hpp>
-#include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/math.hpp>
 #include <trainhook/graph/ops/restore.hpp>
 #include <trainhook/graph/ops/state.hpp>
+#include <trainhook/model/ops/math.hpp>
 
 #include "run_op.hpp"
 #include "temporary_folder.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, updates of rows of variables, Adadelta and Ftrl.
-#include <trainhook/engine/kernels/sparse_training.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -11,11 +11,10 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph/ops/registry.hpp>
 #include <trainhook/graph/ops/state.hpp>
+#include <trainhook/model/ops/registry.hpp>
 
 namespace trainhook {
 namespace {

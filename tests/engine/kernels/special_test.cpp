@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, functions beyond plain arithmetic.
-#include <trainhook/engine/kernels/special.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, variables.
-#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, strided slices.
-#include <trainhook/engine/kernels/strided_slice.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, summaries.
-#include <trainhook/engine/kernels/summary.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels, optimizers.
-#include <trainhook/engine/kernels/training.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels/state.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/state.hpp>
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/graph/ops/registry.hpp>
+#include <trainhook/model/ops/registry.hpp>
 
 #include "as_defined.hpp"
 #include "expect_error.hpp"

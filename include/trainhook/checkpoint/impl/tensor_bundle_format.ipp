@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_messages.hpp>
-#include <trainhook/core/error.hpp>
 #include <trainhook/core/coding.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
 
 namespace trainhook::detail {

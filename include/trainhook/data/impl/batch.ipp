@@ -16,8 +16,8 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/data/sources.hpp>
 #include <trainhook/data/iterator_state.hpp>
+#include <trainhook/data/sources.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook::detail {

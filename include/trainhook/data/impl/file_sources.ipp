@@ -21,8 +21,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/data/element.hpp>
 #include <trainhook/data/dataset_node.hpp>
+#include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
 #include <trainhook/data/source_digest.hpp>
 #include <trainhook/io/path.hpp>

@@ -9,7 +9,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/ops/registry.hpp>
 
 namespace trainhook {
 
@@ -111,7 +110,7 @@ const KernelDef* KernelTable::find(std::string_view type) const noexcept {
 
 const KernelDef& KernelTable::at(const Node& node) const {
   if (const KernelDef* def = find(node.type())) return *def;
-  if (find_op_def(node.type()) == nullptr) {
+  if (node.op_def() == nullptr) {
     throw UnimplementedError(
         "op type {} of node '{}' is not known here; "
         "feed what the node gives, or give a kernel for it in the session's options",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All bodies of engine/, for the one file of a program that compiles them itself; media/ is compiled beside it.
+/// All bodies of engine/, for the one file of a program that compiles them itself; model/ and media/ are compiled
+/// beside it.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

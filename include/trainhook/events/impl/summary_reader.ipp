@@ -12,9 +12,9 @@
 #include <span>
 #include <system_error>
 
+#include <trainhook/core/coding.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/events/summary_message.hpp>
-#include <trainhook/core/coding.hpp>
 
 namespace trainhook::detail {
 

@@ -18,7 +18,19 @@
 #include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/utf8.hpp>
+#include <trainhook/graph/gradient_context.hpp>
 #include <trainhook/graph/op_def.hpp>
+
+namespace trainhook::detail {
+
+const OpDef& identity_op() noexcept {
+  static constexpr OpDef kIdentityOp{"Identity", "T -> T", "",
+                                     [](const NodeSpec& node, std::size_t) { return node.inputs[0].shape(); },
+                                     [](const GradientContext& context) { return Grads{context.grad()}; }};
+  return kIdentityOp;
+}
+
+}  // namespace trainhook::detail
 
 namespace trainhook {
 
@@ -33,7 +45,9 @@ void Graph::expect_unused(std::string_view what) const noexcept {
   std::abort();
 }
 
-Operation Graph::add(NodeSpec spec) {
+Operation Graph::add(NodeSpec spec) { return add_node(std::move(spec), nullptr); }
+
+Operation Graph::add_node(NodeSpec spec, const OpDef* def) {
   check_not_finalized();
   std::string base = spec.name.empty() ? spec.type : spec.name;
   const bool is_whole = base.ends_with('/');
@@ -53,7 +67,7 @@ Operation Graph::add(NodeSpec spec) {
   }
   remove_repeats(spec.control_inputs);
   spec.name = is_whole ? whole_name(base) : unique_name(base);
-  Node& node = nodes_.emplace_back(*this, nodes_.size(), std::move(spec));
+  Node& node = nodes_.emplace_back(*this, nodes_.size(), std::move(spec), def);
   by_name_.emplace(node.name(), &node);
   return Operation(&node);
 }
@@ -61,7 +75,7 @@ Operation Graph::add(NodeSpec spec) {
 Operation Graph::add(const OpDef& def, NodeSpec spec) {
   spec.type = def.type;
   detail::complete(spec, def);
-  return add(std::move(spec));
+  return add_node(std::move(spec), &def);
 }
 
 std::string Graph::unique_name(std::string_view name) {
@@ -191,11 +205,7 @@ void Graph::remove_repeats(std::vector<Operation>& operations) {
 
 Output Output::named(std::string_view name) const {
   return graph()
-      .add({.type = "Identity",
-            .name = std::string(name),
-            .inputs = {*this},
-            .attrs = {{"T", dtype()}},
-            .outputs = {{dtype(), shape()}}})
+      .add(detail::identity_op(), {.name = std::string(name), .inputs = {*this}, .attrs = {{"T", dtype()}}})
       .output();
 }
 

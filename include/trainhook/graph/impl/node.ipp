@@ -33,7 +33,8 @@ Node& Operation::node() const { return detail::node_of(node_, "Operation"); }
 
 Node& Output::node() const { return detail::node_of(node_, "Output"); }
 
-Node::Node(Graph& graph, std::size_t id, NodeSpec spec) : graph_(&graph), id_(id), spec_(std::move(spec)) {}
+Node::Node(Graph& graph, std::size_t id, NodeSpec spec, const OpDef* op_def)
+    : graph_(&graph), id_(id), spec_(std::move(spec)), op_def_(op_def) {}
 
 bool Node::has_attr(std::string_view key) const noexcept { return spec_.attrs.find(key) != spec_.attrs.end(); }
 

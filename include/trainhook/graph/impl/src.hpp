@@ -8,18 +8,10 @@
 #endif
 
 #include <trainhook/graph/impl/global_step.ipp>
-#include <trainhook/graph/impl/gradient_registry.ipp>
-#include <trainhook/graph/impl/gradients.ipp>
+#include <trainhook/graph/impl/gradient_context.ipp>
 #include <trainhook/graph/impl/graph.ipp>
-#include <trainhook/graph/impl/initializers.ipp>
-#include <trainhook/graph/impl/layers.ipp>
-#include <trainhook/graph/impl/learning_rate_schedules.ipp>
-#include <trainhook/graph/impl/metrics.ipp>
-#include <trainhook/graph/impl/model_summary.ipp>
-#include <trainhook/graph/impl/moving_averages.ipp>
 #include <trainhook/graph/impl/node.ipp>
 #include <trainhook/graph/impl/op_builder.ipp>
 #include <trainhook/graph/impl/op_def.ipp>
 #include <trainhook/graph/impl/operand.ipp>
-#include <trainhook/graph/impl/optimizers.ipp>
 #include <trainhook/graph/impl/variable.ipp>

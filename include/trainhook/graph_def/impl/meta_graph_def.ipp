@@ -14,11 +14,11 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/queue_runner_def.hpp>
 #include <trainhook/graph_def/collection_messages.hpp>
 #include <trainhook/graph_def/graph_def_messages.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/node_def.hpp>
-#include <trainhook/graph_def/queue_runners.hpp>
 #include <trainhook/graph_def/saver_nodes.hpp>
 #include <trainhook/proto/message_text.hpp>
 
@@ -36,6 +36,14 @@ inline std::string variable_message(const Variable& variable) {
   if (const SaveSliceInfo* slice = variable.save_slice_info.get())
     message.save_slice_info_def = {slice->full_name, slice->full_shape, slice->var_offset, slice->var_shape};
   return message_bytes(message);
+}
+
+inline std::string queue_runner_message(const QueueRunnerDef& runner) {
+  QueueRunnerMessage names{.queue_name = runner.queue_name};
+  for (const Operation& operation : runner.enqueue_ops) names.enqueue_op_name.push_back(operation.name());
+  if (runner.close_op.has_value()) names.close_op_name = runner.close_op.name();
+  if (runner.cancel_op.has_value()) names.cancel_op_name = runner.cancel_op.name();
+  return message_bytes(names);
 }
 
 /// Appends the nodes that TensorFlow expects of a variable and that `variable` lacks. Returns whether there are any.
@@ -93,7 +101,7 @@ inline CollectionItems items_in_files(const std::vector<std::any>& items) {
     if (const Variable* variable = std::any_cast<Variable>(&item)) {
       result.messages.push_back(variable_message(*variable));
     } else if (const QueueRunnerDef* runner = std::any_cast<QueueRunnerDef>(&item)) {
-      if (!runner->enqueue_ops.empty()) result.messages.push_back(export_queue_runner(*runner));
+      if (!runner->enqueue_ops.empty()) result.messages.push_back(queue_runner_message(*runner));
     } else if (const Output* output = std::any_cast<Output>(&item)) {
       result.nodes.push_back(output->name());
     } else if (const Operation* operation = std::any_cast<Operation>(&item)) {

@@ -8,16 +8,9 @@
 #endif
 
 #include <trainhook/graph_def/impl/graph_def_messages.ipp>
-#include <trainhook/graph_def/impl/graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/graph_def_writer.ipp>
-#include <trainhook/graph_def/impl/import_graph_def.ipp>
-#include <trainhook/graph_def/impl/import_meta_graph.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def.ipp>
-#include <trainhook/graph_def/impl/meta_graph_def_reader.ipp>
 #include <trainhook/graph_def/impl/node_def.ipp>
-#include <trainhook/graph_def/impl/queue_runners.ipp>
-#include <trainhook/graph_def/impl/resource_variables.ipp>
 #include <trainhook/graph_def/impl/saver_nodes.ipp>
 #include <trainhook/graph_def/impl/tensor_proto.ipp>
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
-#include <trainhook/graph_def/impl/unknown_nodes.ipp>

@@ -113,7 +113,7 @@ class CheckpointInputPipelineHook::Alone {
   std::optional<std::int64_t> saved_;
 };
 
-inline CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept = default;
+CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept = default;
 
 CheckpointInputPipelineHook::~CheckpointInputPipelineHook() = default;
 

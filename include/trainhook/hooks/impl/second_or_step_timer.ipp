@@ -11,7 +11,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/ops/math.hpp>
 
 namespace trainhook {
 

@@ -9,8 +9,8 @@
 #include <cassert>
 #include <utility>
 
-#include <trainhook/core/error.hpp>
 #include <trainhook/core/coding.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
 
 namespace trainhook::detail {

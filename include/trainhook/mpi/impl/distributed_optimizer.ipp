@@ -11,7 +11,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/ops/all_reduce.hpp>
+#include <trainhook/model/ops/all_reduce.hpp>
 
 namespace trainhook::mpi::detail {
 

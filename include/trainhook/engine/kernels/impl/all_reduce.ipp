@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of all_reduce.hpp.
+/// Kernels of TrainhookAllReduce and its two halves, TrainhookAllReduceStart and TrainhookAllReduceFinish.
 #pragma once
 
-#include <trainhook/engine/kernels/all_reduce.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
-#include <trainhook/graph/ops/all_reduce.hpp>
+#include <trainhook/model/ops/all_reduce.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

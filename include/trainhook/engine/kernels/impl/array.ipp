@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of array.hpp.
+/// Kernels of shapes, reshaping, filling, casting and one-hot vectors.
 #pragma once
 
-#include <trainhook/engine/kernels/array.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/model/ops/array.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of control_flow.hpp.
+/// Kernels of Switch and Merge, assertions, and Print.
 #pragma once
 
-#include <trainhook/engine/kernels/control_flow.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of conv.hpp.
+/// Kernels of convolution over images [batch, height, width, channels], with its gradients.
 #pragma once
 
-#include <trainhook/engine/kernels/conv.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

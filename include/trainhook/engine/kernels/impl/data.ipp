@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of data.hpp.
+/// Kernels of input pipelines: the session's iterator, and its next element.
 #pragma once
 
-#include <trainhook/engine/kernels/data.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of depthwise.hpp.
+/// Kernels of depthwise convolution over images [batch, height, width, channels], with its gradients.
 #pragma once
 
-#include <trainhook/engine/kernels/depthwise.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernel of einsum.hpp.
+/// The kernel of sums of products by an equation of labels.
 #pragma once
 
-#include <trainhook/engine/kernels/einsum.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/graph/ops/einsum.hpp>
+#include <trainhook/model/ops/einsum.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of math.hpp.
+/// Kernels of elementwise arithmetic, comparison, logic and functions, with NumPy's broadcasting.
 #pragma once
 
-#include <trainhook/engine/kernels/math.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of matmul.hpp.
+/// Kernels of matrix products.
 #pragma once
 
-#include <trainhook/engine/kernels/matmul.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cstddef>

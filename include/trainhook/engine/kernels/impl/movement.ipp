@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of movement.hpp.
+/// Kernels that move elements: transpose, concat, slice, tile.
 #pragma once
 
-#include <trainhook/engine/kernels/movement.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of nn.hpp.
+/// Kernels of neural networks: bias, activations, softmax and cross entropies, with their gradients.
 #pragma once
 
-#include <trainhook/engine/kernels/nn.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of normalization.hpp.
+/// Kernels of normalization over a batch of images [batch, height, width, channels], with its gradient.
 #pragma once
 
-#include <trainhook/engine/kernels/normalization.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

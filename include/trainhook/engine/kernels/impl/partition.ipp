@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of partition.hpp.
+/// Kernels of partitions, counts of equal elements, sparse and accidental hits.
 #pragma once
 
-#include <trainhook/engine/kernels/partition.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of pool.hpp.
+/// Kernels of pooling over images [batch, height, width, channels], with their gradients.
 #pragma once
 
-#include <trainhook/engine/kernels/pool.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

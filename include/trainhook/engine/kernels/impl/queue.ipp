@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of queue.hpp.
+/// Kernels of FIFOQueue: the session's queue, and the ops on it.
 #pragma once
 
-#include <trainhook/engine/kernels/queue.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of random.hpp.
+/// Kernels of random ops, with counter-based generators whose positions are part of the session's state.
 #pragma once
 
-#include <trainhook/engine/kernels/random.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

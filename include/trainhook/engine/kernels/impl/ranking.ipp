@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of ranking.hpp.
+/// Kernels of the largest elements of rows: top_k, in_top_k.
 #pragma once
 
-#include <trainhook/engine/kernels/ranking.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of rearrange.hpp.
+/// Kernels that rearrange elements: space, depth and batch, mirror padding, sequences, bands.
 #pragma once
 
-#include <trainhook/engine/kernels/rearrange.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/graph/ops/rearrange.hpp>
+#include <trainhook/model/ops/rearrange.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of reduction.hpp.
+/// Kernels that reduce dimensions: sums and others, and argmax.
 #pragma once
 
-#include <trainhook/engine/kernels/reduction.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cstddef>

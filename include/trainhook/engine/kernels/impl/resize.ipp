@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of resize.hpp.
+/// Kernels that resize images, with their gradients.
 #pragma once
 
-#include <trainhook/engine/kernels/resize.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

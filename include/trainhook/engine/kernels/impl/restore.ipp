@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernel of restore.hpp.
+/// The kernel that reads checkpoints.
 #pragma once
 
-#include <trainhook/engine/kernels/restore.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cstddef>

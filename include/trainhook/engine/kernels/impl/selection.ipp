@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of selection.hpp.
+/// Kernels that select elements by index, segment or condition.
 #pragma once
 
-#include <trainhook/engine/kernels/selection.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

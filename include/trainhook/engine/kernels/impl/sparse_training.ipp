@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of sparse_training.hpp.
+/// Kernels that update rows of variables, and kernels of Adadelta and Ftrl.
 #pragma once
 
-#include <trainhook/engine/kernels/sparse_training.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cmath>

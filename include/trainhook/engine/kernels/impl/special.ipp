@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of special.hpp.
+/// Kernels of further elementwise functions, such as erf and tan.
 #pragma once
 
-#include <trainhook/engine/kernels/special.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of state.hpp.
+/// Kernels that assign variables.
 #pragma once
 
-#include <trainhook/engine/kernels/state.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

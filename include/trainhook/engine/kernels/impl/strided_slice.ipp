@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of strided_slice.hpp.
+/// Kernels of strided slices and of their gradient.
 #pragma once
 
-#include <trainhook/engine/kernels/strided_slice.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/graph/ops/strided_slice.hpp>
+#include <trainhook/model/ops/strided_slice.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of summary.hpp.
+/// Kernels whose result is a serialized `Summary` for TensorBoard.
 #pragma once
 
-#include <trainhook/engine/kernels/summary.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <algorithm>
 #include <array>

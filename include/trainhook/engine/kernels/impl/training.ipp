@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of training.hpp.
+/// Kernels of optimizers, each a single pass over a variable, its slots and its gradient.
 #pragma once
 
-#include <trainhook/engine/kernels/training.hpp>
+#include <trainhook/engine/kernels.hpp>
 
 #include <array>
 #include <cmath>

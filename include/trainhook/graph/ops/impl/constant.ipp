@@ -15,7 +15,7 @@
 #include <string>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/gradient_context.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>
 

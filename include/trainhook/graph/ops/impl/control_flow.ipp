@@ -14,14 +14,12 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/gradient_context.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>
 
 namespace trainhook::detail {
 
-inline constexpr OpDef kIdentityOp{"Identity", "T -> T", "", shape_rules::like<0>,
-                                   [](const GradientContext& context) { return Grads{context.grad()}; }};
 inline constexpr OpDef kNoOpOp{"NoOp", "->"};
 
 inline PartialShape switch_shape(const NodeSpec& node, std::size_t) {
@@ -58,16 +56,17 @@ inline constexpr OpDef kRefSwitchOp{"RefSwitch", "T bool -> T T", "", switch_sha
 inline constexpr OpDef kSwitchOp{"Switch", "T bool -> T T", "", switch_shape};
 inline constexpr OpDef kStopGradientOp{"StopGradient", "T -> T", "", shape_rules::like<0>, no_gradient};
 
-inline constexpr std::array kControlFlowOps{&kAssertOp, &kIdentityOp,  &kMergeOp,        &kNoOpOp,
-                                            &kPrintOp,  &kRefSwitchOp, &kStopGradientOp, &kSwitchOp};
-
-OpFamily control_flow_ops() noexcept { return kControlFlowOps; }
+OpFamily control_flow_ops() noexcept {
+  static const std::array ops{&kAssertOp, &identity_op(), &kMergeOp,        &kNoOpOp,
+                              &kPrintOp,  &kRefSwitchOp,  &kStopGradientOp, &kSwitchOp};
+  return ops;
+}
 
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-Output identity(Output x, std::string_view name) { return detail::add_op(detail::kIdentityOp, name, {x}); }
+Output identity(Output x, std::string_view name) { return detail::add_op(detail::identity_op(), name, {x}); }
 
 Output stop_gradient(Output x, std::string_view name) { return detail::add_op(detail::kStopGradientOp, name, {x}); }
 

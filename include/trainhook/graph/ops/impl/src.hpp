@@ -7,5 +7,11 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/graph/ops/impl/src_1.hpp>
-#include <trainhook/graph/ops/impl/src_2.hpp>
+#include <trainhook/graph/ops/impl/cast.ipp>
+#include <trainhook/graph/ops/impl/constant.ipp>
+#include <trainhook/graph/ops/impl/control_flow.ipp>
+#include <trainhook/graph/ops/impl/iterator.ipp>
+#include <trainhook/graph/ops/impl/restore.ipp>
+#include <trainhook/graph/ops/impl/shape_rules.ipp>
+#include <trainhook/graph/ops/impl/state.ipp>
+#include <trainhook/graph/ops/impl/summary.ipp>

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/gradient_registry.hpp>
+#include <trainhook/graph/gradient_context.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>

@@ -17,7 +17,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/op_builder.hpp>
-#include <trainhook/graph/ops/array.hpp>
+#include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>
 

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of import_graph_def.hpp.
+#pragma once
+
+#include <trainhook/compat/import_graph_def.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <trainhook/compat/queue_runners.hpp>
+#include <trainhook/compat/resource_variables.hpp>
+#include <trainhook/compat/unknown_nodes.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/ops/registry.hpp>
+
+namespace trainhook::detail {
+
+class GraphDefImporter {
+ public:
+  GraphDefImporter(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options)
+      : graph_(graph), def_(def), options_(options), places_(def.nodes.size()), unknown_(def, options.op_defs) {
+    for (std::size_t i = 0; i < def.nodes.size(); ++i) {
+      const NodeDef& node = def.nodes[i];
+      if (!by_name_.emplace(node.name, i).second) fail(node, "is in it twice");
+      places_[i].def = find_op_def(node.op, options.op_defs);
+      if (places_[i].def == nullptr && !is_op_type(node.op)) fail(node, "has no op type");
+      if (places_[i].def != nullptr && !node.unheld_attrs.empty()) throw UnimplementedError("{}", node.unheld_attrs[0]);
+    }
+  }
+
+  std::vector<Operation> import() {
+    const std::vector<std::size_t> order = sorted();
+    const Graph::Scope top_level = graph_.top_level();
+    if (!options_.name.empty())
+      prefix_ = options_.name.ends_with('/') ? options_.name : graph_.unique_name(options_.name) + "/";
+    for (const std::size_t i : order) add(i);
+    unknown_.log();
+    std::vector<Operation> operations;
+    for (const Place& place : places_) operations.push_back(place.operation);
+    return operations;
+  }
+
+ private:
+  enum class Progress { None, Open, Done };
+  struct Place {
+    const OpDef* def = nullptr;
+    Progress progress = Progress::None;
+    Operation operation{};
+  };
+
+  [[noreturn]] void fail(const NodeDef& node, std::string_view problem) const {
+    throw InvalidArgumentError("{}: node '{}' ({}) {}", def_.source, node.name, node.op, problem);
+  }
+
+  /// Whether a name can be that of an op type.
+  [[nodiscard]] static bool is_op_type(std::string_view name) noexcept {
+    return !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '>' || c == '.';
+    });
+  }
+
+  [[nodiscard]] InputName parse(const NodeDef& node, std::string_view input) const {
+    const std::optional<InputName> name = parse_input_name(input);
+    if (!name) fail(node, fmt::format("has the input '{}', which is not a name", input));
+    return *name;
+  }
+
+  [[nodiscard]] const Output* mapped(std::string_view input) const {
+    if (input.starts_with('^')) return nullptr;
+    const std::string whole =
+        input.find(':') == std::string_view::npos ? fmt::format("{}:0", input) : std::string(input);
+    for (const auto& [key, output] : options_.input_map) {
+      if (key == input || key == whole || key + ":0" == whole) return &output;
+    }
+    return nullptr;
+  }
+
+  /// A node whose inputs are being added, and the next of them.
+  struct Open {
+    std::size_t place;
+    std::size_t next_input;
+  };
+
+  /// `open` ends with a cycle: its last node reads the node at `from`.
+  [[noreturn]] void fail_cycle(const std::vector<Open>& open, std::size_t from, std::string_view input) const {
+    const NodeDef& last = def_.nodes[open.back().place];
+    const auto first = std::ranges::find(open, from, &Open::place);
+    for (auto at = first; at != open.end(); ++at) {
+      const NodeDef& node = def_.nodes[at->place];
+      if (node.op != "NextIteration") continue;
+      const NodeDef& reader = def_.nodes[at == first ? open.back().place : std::prev(at)->place];
+      throw UnimplementedError(
+          "{}: nodes '{}' ({}) and '{}' ({}) are of a while_loop, which this library does not run; leave the loop out, "
+          "for example by freezing the graph without it",
+          def_.source, node.name, node.op, reader.name, reader.op);
+    }
+    fail(last, fmt::format("depends on itself, by way of its input '{}'", input));
+  }
+
+  [[nodiscard]] std::size_t place_of(const NodeDef& node, std::string_view input) const {
+    const auto found = by_name_.find(parse(node, input).node);
+    if (found == by_name_.end()) fail(node, fmt::format("has the input '{}', which is not there", input));
+    return found->second;
+  }
+
+  /// The nodes in the order of the file, but for those that come before their inputs.
+  [[nodiscard]] std::vector<std::size_t> sorted() {
+    std::vector<std::size_t> order;
+    std::vector<Open> open;
+    const auto enter = [&](std::size_t place) {
+      places_[place].progress = Progress::Open;
+      open.push_back({place, 0});
+    };
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].progress == Progress::None) enter(i);
+      while (!open.empty()) {
+        auto& [place, next_input] = open.back();
+        const NodeDef& node = def_.nodes[place];
+        if (next_input == node.inputs.size()) {
+          places_[place].progress = Progress::Done;
+          order.push_back(place);
+          open.pop_back();
+          continue;
+        }
+        const std::string& input = node.inputs[next_input++];
+        if (mapped(input) != nullptr) continue;
+        const std::size_t from = place_of(node, input);
+        if (places_[from].progress == Progress::Open) fail_cycle(open, from, input);
+        if (places_[from].progress == Progress::None) enter(from);
+      }
+    }
+    return order;
+  }
+
+  void add(std::size_t i) {
+    const NodeDef& node = def_.nodes[i];
+    NodeSpec spec{.type = node.op, .name = prefix_ + node.name, .attrs = node.attrs};
+    for (const std::string& input : node.inputs) {
+      if (const Output* output = mapped(input)) {
+        graph_.check_belongs(*output, "in input_map,", input);
+        spec.inputs.push_back(*output);
+        continue;
+      }
+      const InputName name = parse(node, input);
+      const Operation from = places_[place_of(node, input)].operation;
+      if (name.is_control) {
+        spec.control_inputs.push_back(from);
+      } else if (!spec.control_inputs.empty()) {
+        fail(node, "has an input after a control input");
+      } else if (name.index >= from.node().outputs().size()) {
+        fail(node, fmt::format("has the input '{}', an output that is not there", input));
+      } else {
+        spec.inputs.push_back(from.output(name.index));
+      }
+    }
+    rename_colocations(spec.attrs);
+    for (const PartialShape& shape : node.output_shapes) spec.outputs.push_back({DType::Invalid, shape});
+    spec.name += '/';  // the whole name, unchanged
+    const OpDef* const def = places_[i].def;
+    if (def == nullptr) spec.outputs = unknown_.outputs(node);
+    try {
+      places_[i].operation = def != nullptr ? graph_.add(*def, std::move(spec)) : graph_.add(std::move(spec));
+    } catch (const InvalidArgumentError& error) { throw InvalidArgumentError("{}: {}", def_.source, error.what()); }
+  }
+
+  /// `loc:@v` names a node of the same file.
+  void rename_colocations(Attrs& attrs) const {
+    const auto found = attrs.find("_class");
+    if (prefix_.empty() || found == attrs.end()) return;
+    if (auto* classes = std::get_if<std::vector<std::string>>(&found->second)) {
+      for (std::string& entry : *classes) {
+        if (entry.starts_with("loc:@")) entry.insert(5, prefix_);
+      }
+    }
+  }
+
+  Graph& graph_;
+  const GraphDef& def_;
+  const ImportGraphDefOptions& options_;
+  std::vector<Place> places_;
+  UnknownNodes unknown_;
+  std::unordered_map<std::string_view, std::size_t> by_name_;
+  std::string prefix_;
+};
+
+std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options) {
+  const bool has_resources =
+      std::ranges::any_of(def.nodes, [](const NodeDef& node) { return find_resource_op(node.op) != nullptr; });
+  if (!has_resources || find_op_def("VarHandleOp", options.op_defs) != nullptr) {
+    return GraphDefImporter(graph, def, options).import();
+  }
+  const GraphDef replaced = ResourceVariables(def).replaced();
+  std::vector<Operation> operations = GraphDefImporter(graph, replaced, options).import();
+  operations.resize(def.nodes.size());
+  return operations;
+}
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options) {
+  std::vector<Operation> operations = detail::import_nodes(graph, def, options);
+  detail::note_unfilled_queues(graph, operations, def.source);
+  return operations;
+}
+
+}  // namespace trainhook

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// All bodies of compat/.
+#pragma once
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
+#endif
+
+#include <trainhook/compat/impl/graph_def_reader.ipp>
+#include <trainhook/compat/impl/import_graph_def.ipp>
+#include <trainhook/compat/impl/import_meta_graph.ipp>
+#include <trainhook/compat/impl/meta_graph_def_reader.ipp>
+#include <trainhook/compat/impl/queue_runners.ipp>
+#include <trainhook/compat/impl/resource_variables.ipp>
+#include <trainhook/compat/impl/unknown_nodes.ipp>

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of registry.hpp.
+#pragma once
+
+#include <trainhook/model/ops/registry.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <trainhook/graph/ops/cast.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
+#include <trainhook/graph/ops/iterator.hpp>
+#include <trainhook/graph/ops/restore.hpp>
+#include <trainhook/graph/ops/state.hpp>
+#include <trainhook/graph/ops/summary.hpp>
+#include <trainhook/model/ops/all_reduce.hpp>
+#include <trainhook/model/ops/array.hpp>
+#include <trainhook/model/ops/batch_matmul.hpp>
+#include <trainhook/model/ops/broadcast.hpp>
+#include <trainhook/model/ops/conv.hpp>
+#include <trainhook/model/ops/einsum.hpp>
+#include <trainhook/model/ops/indexing.hpp>
+#include <trainhook/model/ops/join.hpp>
+#include <trainhook/model/ops/math.hpp>
+#include <trainhook/model/ops/matrix.hpp>
+#include <trainhook/model/ops/nn.hpp>
+#include <trainhook/model/ops/normalization.hpp>
+#include <trainhook/model/ops/partition.hpp>
+#include <trainhook/model/ops/queue.hpp>
+#include <trainhook/model/ops/random.hpp>
+#include <trainhook/model/ops/rearrange.hpp>
+#include <trainhook/model/ops/resize.hpp>
+#include <trainhook/model/ops/slice.hpp>
+#include <trainhook/model/ops/special.hpp>
+#include <trainhook/model/ops/split.hpp>
+#include <trainhook/model/ops/strided_slice.hpp>
+#include <trainhook/model/ops/training.hpp>
+
+namespace trainhook::model {
+
+std::span<const detail::OpFamily> ops() noexcept {
+  using namespace detail;
+  static const std::array families{einsum_ops(),        partition_ops(),
+                                   rearrange_ops(),     all_reduce_ops(),
+                                   array_ops(),         batch_matmul_ops(),
+                                   broadcast_ops(),     cast_ops(),
+                                   constant_ops(),      special_ops(),
+                                   split_ops(),         control_flow_ops(),
+                                   conv_ops(),          join_ops(),
+                                   math_ops(),          matrix_ops(),
+                                   resize_ops(),        indexing_ops(),
+                                   normalization_ops(), nn_ops(),
+                                   queue_ops(),         random_ops(),
+                                   slice_ops(),         state_ops(),
+                                   strided_slice_ops(), summary::detail::summary_ops(),
+                                   training_ops(),      restore_ops(),
+                                   iterator_ops()};
+  return families;
+}
+
+}  // namespace trainhook::model
+
+namespace trainhook {
+
+const OpDef* find_op_def(std::string_view type, std::span<const OpDef> extra) noexcept {
+  const auto own = std::ranges::find(extra, type, &OpDef::type);
+  if (own != extra.end()) return &*own;
+  for (const detail::OpFamily family : model::ops()) {
+    const auto found = std::ranges::find(family, type, &OpDef::type);
+    if (found != family.end()) return *found;
+  }
+  return nullptr;
+}
+
+}  // namespace trainhook

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Names in GraphDefs and MetaGraphDefs that are not UTF-8.
+#include <trainhook/compat/graph_def_reader.hpp>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/compat/meta_graph_def_reader.hpp>
+#include <trainhook/core/error.hpp>
+
+namespace trainhook {
+namespace {
+
+std::string error_of(const std::string& text, bool is_meta_graph = false) {
+  try {
+    if (is_meta_graph) {
+      static_cast<void>(parse_meta_graph_text(text, "model"));
+    } else {
+      static_cast<void>(parse_graph_def_text(text, "model"));
+    }
+  } catch (const DataLossError& error) { return error.what(); }
+  return "no error";
+}
+
+TEST(GraphDefReader, RefusesNamesThatAreNotUtf8) {
+  const std::string refused = "model is damaged or of another format: a name in it is not UTF-8";
+  EXPECT_EQ(error_of(R"(node { name: "a\377" op: "NoOp" })"), refused);
+  EXPECT_EQ(error_of(R"(node { name: "a" op: "No\377" })"), refused);
+  EXPECT_EQ(error_of(R"(node { name: "a" op: "NoOp" input: "^\377" })"), refused);
+  EXPECT_EQ(error_of(R"(node { name: "a" op: "NoOp" attr { key: "\377" value { i: 1 } } })"), refused);
+  EXPECT_EQ(error_of(R"(graph_def {} collection_def { key: "\377" value { node_list { value: "a" } } })", true),
+            refused);
+  EXPECT_EQ(error_of(R"(graph_def {} collection_def { key: "k" value { node_list { value: "\377" } } })", true),
+            refused);
+  EXPECT_EQ(error_of(R"(node { name: "a" op: "NoOp" attr { key: "s" value { s: "\377" } } })"), "no error") << "bytes";
+}
+
+}  // namespace
+}  // namespace trainhook

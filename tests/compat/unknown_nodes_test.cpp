@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Nodes of unknown op types: they are imported with what is known of them, and a log line says which they are.
+#include <trainhook/compat/unknown_nodes.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <trainhook/compat/import_graph_def.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/graph_def/graph_def_writer.hpp>
+
+namespace trainhook {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Two unknown nodes, one of which a known one reads.
+constexpr std::string_view kModel = R"(
+  node { name: "file" op: "ReadFile" attr { key: "handler" value { func { name: "f" } } } }
+  node { name: "jpeg" op: "DecodeJpeg" input: "file" attr { key: "channels" value { i: 3 } } }
+  node { name: "y" op: "Neg" input: "jpeg:1" attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "init" op: "NoOp" input: "^jpeg" })";
+
+struct UnknownNodes : ::testing::Test {
+  Graph graph;
+  std::vector<std::string> lines;
+  LogSink before = set_log_sink([this](LogLevel, std::string_view line) { lines.emplace_back(line); });
+
+  ~UnknownNodes() override { set_log_sink(before); }
+
+  void import(std::string_view text) {
+    import_graph_def(graph, parse_graph_def_text(text, "model.pbtxt"), {.name = ""});
+  }
+};
+
+TEST_F(UnknownNodes, AreImportedAndNamedInOneLogLine) {
+  import(kModel);
+  EXPECT_EQ(graph.size(), 4U);
+  EXPECT_EQ(graph.operation("jpeg").type(), "DecodeJpeg");
+  EXPECT_THAT(lines, ElementsAre("model.pbtxt: 2 of 4 nodes cannot run, their op types are not known here: ReadFile "
+                                 "('file'), DecodeJpeg ('jpeg'). A run that needs one is an error"));
+}
+
+TEST_F(UnknownNodes, AreNotMentionedIfThereAreNone) {
+  import(R"(node { name: "a" op: "NoOp" })");
+  EXPECT_THAT(lines, IsEmpty());
+}
+
+TEST_F(UnknownNodes, OfManyOpTypesAreCounted) {
+  std::string text;
+  for (const char letter : {'A', 'B', 'C', 'D', 'E', 'F', 'G'}) {
+    for (int i = 0; i < 2; ++i) text += fmt::format("node {{ name: \"{0}{1}\" op: \"My{0}\" }} ", letter, i);
+  }
+  import(text);
+  EXPECT_THAT(lines,
+              ElementsAre("model.pbtxt: 14 of 14 nodes cannot run, their op types are not known here: MyA ('A0'), "
+                          "MyB ('B0'), MyC ('C0'), MyD ('D0'), MyE ('E0') and 2 more. A run that needs one is an "
+                          "error"));
+}
+
+TEST_F(UnknownNodes, HaveTheOutputsThatOthersReadInTheirDTypes) {
+  import(kModel);
+  ASSERT_EQ(graph.operation("jpeg").node().outputs().size(), 2U);
+  EXPECT_EQ(graph.output("jpeg:0").dtype(), DType::Invalid);
+  EXPECT_EQ(graph.output("jpeg:1").dtype(), DType::Float);
+  EXPECT_FALSE(graph.output("y").shape().has_rank());
+  EXPECT_EQ(graph.operation("file").node().outputs().size(), 1U);
+}
+
+TEST_F(UnknownNodes, TakeDTypesFromAttributesThatTensorFlowLeavesOut) {
+  import(R"(node { name: "x" op: "Mystery" }
+            node { name: "s" op: "Fill" input: "x" input: "x:1" attr { key: "T" value { type: DT_BOOL } } })");
+  EXPECT_EQ(graph.output("x:0").dtype(), DType::Int32);
+  EXPECT_EQ(graph.output("x:1").dtype(), DType::Bool);
+}
+
+TEST_F(UnknownNodes, KeepTheShapesThatTheFileNames) {
+  import(R"(node { name: "x" op: "Mystery" attr { key: "_output_shapes" value { list {
+                   shape { dim { size: 2 } } shape { unknown_rank: true } } } } }
+            node { name: "y" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } })");
+  EXPECT_EQ(graph.operation("x").node().outputs().size(), 2U);
+  EXPECT_EQ(graph.output("y").shape(), PartialShape{2});
+}
+
+TEST_F(UnknownNodes, AreWrittenAsTheyWereRead) {
+  import(R"(node { name: "x" op: "Mystery" attr { key: "depth" value { i: 3 } } })");
+  const std::string text = as_graph_def_text(graph);
+  Graph again;
+  import_graph_def(again, parse_graph_def_text(text), {.name = ""});
+  EXPECT_EQ(as_graph_def_text(again), text);
+  EXPECT_EQ(again.operation("x").node().attr<std::int64_t>("depth"), 3);
+}
+
+TEST_F(UnknownNodes, DoNotHideAMistake) {
+  EXPECT_THROW(import(R"(node { name: "x" op: "Mystery" input: "gone" })"), InvalidArgumentError);
+  EXPECT_THROW(import(R"(node { name: "x" op: "" })"), InvalidArgumentError);
+  EXPECT_THROW(import(R"(node { name: "x" op: "My stery" })"), InvalidArgumentError);
+  EXPECT_THROW(import(R"(node { name: "x" op: "Mystery" input: "x" })"), InvalidArgumentError);
+  EXPECT_THROW(import(R"(node { name: "u" op: "Mystery" }
+                         node { name: "a" op: "Neg" input: "u" attr { key: "T" value { type: DT_FLOAT } } }
+                         node { name: "b" op: "Neg" input: "u" attr { key: "T" value { type: DT_INT32 } } })"),
+               InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The list of all op types, and whether their definitions can be read.
+#include <trainhook/model/ops/registry.hpp>
+
+#include <set>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace trainhook {
+namespace {
+
+TEST(OpRegistry, HoldsEachOpTypeOnce) {
+  std::set<std::string_view> types;
+  for (const detail::OpFamily family : model::ops()) {
+    for (const OpDef* def : family) {
+      EXPECT_TRUE(types.insert(def->type).second) << def->type;
+      EXPECT_EQ(find_op_def(def->type), def);
+    }
+  }
+  EXPECT_GT(types.size(), 140U);
+}
+
+TEST(OpRegistry, PrefersDefinitionsThatAreGiven) {
+  const OpDef own{.type = "MatMul", .signature = "->"};
+  EXPECT_EQ(find_op_def("MatMul", {&own, 1}), &own);
+  EXPECT_EQ(find_op_def("CudnnRNN"), nullptr);
+}
+
+}  // namespace
+}  // namespace trainhook
