@@ -20,8 +20,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/log.hpp>
-#include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernels.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/trainhook.hpp>

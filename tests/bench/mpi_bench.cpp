@@ -20,7 +20,7 @@
 #include <mpi.h>
 
 #include <trainhook/core/log.hpp>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/monitored/variable_digests.hpp>
 #include <trainhook/mpi/all_reduce.hpp>
 #include <trainhook/mpi/collective.hpp>

@@ -18,6 +18,7 @@
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model.hpp>
 #include <trainhook/model/ops/registry.hpp>
 #include <trainhook/trainhook.hpp>
 

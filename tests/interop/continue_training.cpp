@@ -12,7 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/media/fashion_mnist.hpp>

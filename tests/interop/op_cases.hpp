@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/model.hpp>
 #include <trainhook/model/ops/registry.hpp>
 #include <trainhook/trainhook.hpp>
 

@@ -15,7 +15,7 @@
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/compat/meta_graph_def_reader.hpp>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/trainhook.hpp>

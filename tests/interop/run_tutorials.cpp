@@ -18,7 +18,7 @@
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/compat/meta_graph_def_reader.hpp>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/init_from_checkpoint.hpp>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/trainhook.hpp>
 

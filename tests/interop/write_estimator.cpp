@@ -16,7 +16,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/core/log.hpp>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/estimator/early_stopping.hpp>
 #include <trainhook/estimator/estimator.hpp>
 #include <trainhook/estimator/in_memory_evaluator_hook.hpp>

@@ -15,7 +15,7 @@
 
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/model/metrics.hpp>

@@ -19,7 +19,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>

@@ -11,7 +11,7 @@
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 
-#include "../graph_def/shape_cases.hpp"
+#include "../compat/shape_cases.hpp"
 
 namespace th = trainhook;
 

@@ -8,7 +8,7 @@
 #include <Eigen/Dense>
 #include <fmt/core.h>
 
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/trainhook.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/engine.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;
