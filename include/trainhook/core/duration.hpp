@@ -20,8 +20,10 @@ using Duration = std::chrono::nanoseconds;
 /// as `60s`.
 class OptionalDuration : public std::optional<Duration> {
  public:
-  using std::optional<Duration>::optional;
+  OptionalDuration() noexcept = default;
+  OptionalDuration(std::nullopt_t) noexcept {}
   OptionalDuration(std::optional<Duration> duration) noexcept : optional(duration) {}
+  OptionalDuration(std::convertible_to<Duration> auto duration) noexcept : optional(Duration(duration)) {}
   template <class Number>
     requires std::is_arithmetic_v<Number>
   OptionalDuration(Number) {
