@@ -173,7 +173,7 @@ class Graph {
   TRAINHOOK_DECL void check_belongs(const Output& output, std::string_view role, std::string_view of) const;
 
  private:
-  TRAINHOOK_DECL Operation add_node(NodeSpec spec, const OpDef* def);
+  TRAINHOOK_DECL Operation add_node(NodeSpec&& spec, const OpDef* def);
   TRAINHOOK_DECL void check_not_finalized() const;
   TRAINHOOK_DECL std::string whole_name(const std::string& name);
   TRAINHOOK_DECL static std::string lower(std::string_view text);

@@ -47,7 +47,7 @@ void Graph::expect_unused(std::string_view what) const noexcept {
 
 Operation Graph::add(NodeSpec spec) { return add_node(std::move(spec), nullptr); }
 
-Operation Graph::add_node(NodeSpec spec, const OpDef* def) {
+Operation Graph::add_node(NodeSpec&& spec, const OpDef* def) {
   check_not_finalized();
   std::string base = spec.name.empty() ? spec.type : spec.name;
   const bool is_whole = base.ends_with('/');

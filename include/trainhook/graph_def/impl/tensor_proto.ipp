@@ -21,13 +21,13 @@ TensorShapeMessage shape_message(const PartialShape& shape) {
   return shape.has_rank() ? shape_message(shape.dims()) : TensorShapeMessage{.unknown_rank = true};
 }
 
-/// The first element as the one element of `int_val` and its kin; 16 bit floats as their bits.
+/// The first element for `int_val` and its kin; 16 bit floats as their bits.
 template <class T>
-[[nodiscard]] std::vector<std::int64_t> first_integer(const Tensor& tensor) {
+[[nodiscard]] std::int64_t first_integer(const Tensor& tensor) {
   if constexpr (requires(const T& element) { element.bits; }) {
-    return {tensor.data<T>().front().bits};
+    return tensor.data<T>().front().bits;
   } else {
-    return {static_cast<std::int64_t>(tensor.data<T>().front())};  // NOLINT(bugprone-signed-char-misuse): a number
+    return static_cast<std::int64_t>(tensor.data<T>().front());  // NOLINT(bugprone-signed-char-misuse): a number
   }
 }
 
@@ -37,21 +37,21 @@ inline void set_first_element(TensorMessage& message, const Tensor& tensor) {
   const auto* const floats = reinterpret_cast<const float*>(first);
   const auto* const doubles = reinterpret_cast<const double*>(first);
   switch (tensor.dtype()) {
-    case DType::Float: message.float_val = {floats[0]}; return;
-    case DType::Double: message.double_val = {doubles[0]}; return;
-    case DType::Int32: message.int_val = first_integer<std::int32_t>(tensor); return;
-    case DType::Int16: message.int_val = first_integer<std::int16_t>(tensor); return;
-    case DType::Int8: message.int_val = first_integer<std::int8_t>(tensor); return;
-    case DType::UInt8: message.int_val = first_integer<std::uint8_t>(tensor); return;
-    case DType::UInt16: message.int_val = first_integer<std::uint16_t>(tensor); return;
+    case DType::Float: message.float_val.push_back(floats[0]); return;
+    case DType::Double: message.double_val.push_back(doubles[0]); return;
+    case DType::Int32: message.int_val.push_back(first_integer<std::int32_t>(tensor)); return;
+    case DType::Int16: message.int_val.push_back(first_integer<std::int16_t>(tensor)); return;
+    case DType::Int8: message.int_val.push_back(first_integer<std::int8_t>(tensor)); return;
+    case DType::UInt8: message.int_val.push_back(first_integer<std::uint8_t>(tensor)); return;
+    case DType::UInt16: message.int_val.push_back(first_integer<std::uint16_t>(tensor)); return;
     case DType::Complex64: message.scomplex_val = {floats[0], floats[1]}; return;
-    case DType::Int64: message.int64_val = first_integer<std::int64_t>(tensor); return;
-    case DType::Bool: message.bool_val = {tensor.data<bool>().front()}; return;
+    case DType::Int64: message.int64_val.push_back(first_integer<std::int64_t>(tensor)); return;
+    case DType::Bool: message.bool_val.push_back(tensor.data<bool>().front()); return;
     case DType::Complex128: message.dcomplex_val = {doubles[0], doubles[1]}; return;
-    case DType::Half: message.half_val = first_integer<Half>(tensor); return;
-    case DType::BFloat16: message.half_val = first_integer<BFloat16>(tensor); return;
-    case DType::UInt32: message.uint32_val = {tensor.data<std::uint32_t>().front()}; return;
-    case DType::UInt64: message.uint64_val = {tensor.data<std::uint64_t>().front()}; return;
+    case DType::Half: message.half_val.push_back(first_integer<Half>(tensor)); return;
+    case DType::BFloat16: message.half_val.push_back(first_integer<BFloat16>(tensor)); return;
+    case DType::UInt32: message.uint32_val.push_back(tensor.data<std::uint32_t>().front()); return;
+    case DType::UInt64: message.uint64_val.push_back(tensor.data<std::uint64_t>().front()); return;
     default: throw UnimplementedError("a tensor of {} cannot be written to a TensorProto", tensor.dtype());
   }
 }
