@@ -16,6 +16,7 @@
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/model/ops/random.hpp>
 
