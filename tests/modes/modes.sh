@@ -139,6 +139,13 @@ test_never_destroyed() {
   done
 }
 
+# own_state <library>...: a static variable of the library's is its own. If its function is inline, the dynamic linker makes one variable of those of a
+# program and of a plugin, each of which has the library in itself. The two that are listed are what a process has once.
+test_own_state() {
+  nm -C "$@" | sed -nE 's/^[0-9a-f]+ u (trainhook::.*[)]::[a-z_]+)$/\1/p' | sort -u | grep -vxE '.*(HeldLocks::instance|system_clock)[(][)]::[a-z]+' >"$work/said" || true
+  [ ! -s "$work/said" ] || fail "static variables that a program and a plugin share: $(cat "$work/said")"
+}
+
 # functions <object>: what a user's file gets in header-only mode, optimised, does not grow unnoticed.
 test_functions() {
   local most=1639 count

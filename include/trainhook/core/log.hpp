@@ -26,6 +26,9 @@ using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 TRAINHOOK_DECL LogSink set_log_sink(LogSink sink);
 
 namespace detail {
+struct LogState;
+TRAINHOOK_DECL LogState& log_state();
+
 /// All later lines begin with `prefix`, whatever the sink.
 TRAINHOOK_DECL void set_log_prefix(std::string prefix);
 

@@ -5,11 +5,18 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
+
+/// How often this process and its ancestors have forked, each as a child, since the library is in use.
+TRAINHOOK_DECL std::atomic<int>& num_forks() noexcept;
+
+/// The same; counts from the first call on.
+TRAINHOOK_DECL int counted_forks() noexcept;
 
 /// The process that made an object. A forked child has a copy of the object without its threads, and shares its files
 /// with the parent, so there the object must neither wait nor write. Takes no system call to look at.

@@ -19,6 +19,9 @@ class Clock;
 
 namespace detail {
 
+/// Counts the event files of this process: part of their names.
+TRAINHOOK_DECL std::uint64_t next_event_file_number() noexcept;
+
 /// `events.out.tfevents.<seconds, ten digits>.<host>.<pid>.<number><suffix>`
 TRAINHOOK_DECL std::string event_file_name(std::int64_t seconds, std::string_view host, std::string_view suffix);
 

@@ -18,6 +18,15 @@
 
 namespace trainhook::detail {
 
+struct SignalTable;
+struct SharedSignals;
+struct RecordedInterruption;
+
+/// Made before the first handler is installed.
+[[nodiscard]] TRAINHOOK_DECL SignalTable& signal_table() noexcept;
+[[nodiscard]] TRAINHOOK_DECL SharedSignals& shared_signals();
+[[nodiscard]] TRAINHOOK_DECL RecordedInterruption& recorded_interruption();
+
 /// Handles signals while it exists, except those that are ignored; the destructor restores the earlier handlers, unless
 /// somebody has installed another one meanwhile. A forked child has the earlier handlers, too. The handler records the
 /// signal, which remains recorded after this object, and calls the earlier handler. The second stop signal ends the

@@ -36,6 +36,9 @@ TRAINHOOK_DECL void start_sums(std::span<std::byte> values, DType dtype, const C
 /// Waits until all are done, and removes them. Ends the job after `max_wait`.
 TRAINHOOK_DECL void wait_for(std::deque<Request>& requests, const Communicator& comm, Duration max_wait);
 
+/// Keeps what MPI still uses for ever: a reduction can neither be cancelled nor be freed.
+TRAINHOOK_DECL void keep_for_mpi(Tensor memory, const Communicator& comm);
+
 class MpiBackgroundSum;
 
 /// What the sums of one reducer share.

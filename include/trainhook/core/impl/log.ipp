@@ -27,7 +27,7 @@ struct LogState {
   std::string prefix;
 };
 
-inline LogState& log_state() {
+LogState& log_state() {
   static LogState* const state = new LogState;    // never destroyed, as system_clock()
   [[maybe_unused]] static const int registered =  // another thread may hold the mutex while the process forks
       ::pthread_atfork(nullptr, nullptr, [] { std::construct_at(&log_state().mutex); });

@@ -8,19 +8,16 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
-
 #include <trainhook/core/error.hpp>
 
 namespace trainhook::detail {
 
-/// How often this process and its ancestors have forked, each as a child, since the library is in use.
-inline std::atomic<int>& num_forks() noexcept {
+std::atomic<int>& num_forks() noexcept {
   static std::atomic<int> count{0};
   return count;
 }
 
-inline int counted_forks() noexcept {
+int counted_forks() noexcept {
   [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++num_forks(); });
   return num_forks().load(std::memory_order_relaxed);
 }

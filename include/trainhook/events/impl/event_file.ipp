@@ -36,8 +36,7 @@ inline constexpr std::string_view kEventWriterName = "trainhook.events.file_writ
 
 inline constexpr std::string_view kEventFilePrefix = "events.out.tfevents.";
 
-/// Counts the event files of this process: part of their names.
-inline std::uint64_t next_event_file_number() noexcept {
+std::uint64_t next_event_file_number() noexcept {
   static std::atomic<std::uint64_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
 }

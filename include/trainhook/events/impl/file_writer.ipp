@@ -56,13 +56,13 @@ struct FileWriter::Impl {
   }
 
   /// Queues the START record that `restart_at` has put off.
-  TRAINHOOK_DECL void add_start(double now);
+  inline void add_start(double now);
 
-  TRAINHOOK_DECL void wait_for_room(std::unique_lock<std::mutex>& lock);
+  inline void wait_for_room(std::unique_lock<std::mutex>& lock);
 
   /// Wakes the writing thread for the first event, which creates the file, and for a queue that fills; otherwise it
   /// wakes by itself.
-  TRAINHOOK_DECL void added_one(std::unique_lock<std::mutex>& lock);
+  inline void added_one(std::unique_lock<std::mutex>& lock);
 
   void wake_writer(std::unique_lock<std::mutex>& lock) {
     if (is_in_place) return write_pending(lock);
@@ -70,11 +70,11 @@ struct FileWriter::Impl {
     work.notify_one();
   }
 
-  TRAINHOOK_DECL void wait_until_written(std::unique_lock<std::mutex>& lock);
-  TRAINHOOK_DECL void throw_failure();
-  TRAINHOOK_DECL void start_thread(std::unique_lock<std::mutex>& lock);
-  TRAINHOOK_DECL void write_until_closed() noexcept;
-  TRAINHOOK_DECL void write_pending(std::unique_lock<std::mutex>& lock) noexcept;
+  inline void wait_until_written(std::unique_lock<std::mutex>& lock);
+  inline void throw_failure();
+  inline void start_thread(std::unique_lock<std::mutex>& lock);
+  inline void write_until_closed() noexcept;
+  inline void write_pending(std::unique_lock<std::mutex>& lock) noexcept;
 
   /// Before any lock: in a forked child another thread's lock is never released.
   void expect_here() const { process.expect_here("this FileWriter"); }
@@ -84,12 +84,12 @@ struct FileWriter::Impl {
     std::uint64_t lost = 0;
     std::exception_ptr error{};  // null, or what went wrong and what it cost
   };
-  TRAINHOOK_DECL Written write(bool synced) noexcept;
+  inline Written write(bool synced) noexcept;
 
   /// Logs the first error. Not under the lock: a sink may be anything.
-  TRAINHOOK_DECL void warn_once(const std::exception_ptr& error) noexcept;
+  inline void warn_once(const std::exception_ptr& error) noexcept;
 
-  TRAINHOOK_DECL void close();
+  inline void close();
 
   const std::string logdir;
   const std::size_t max_queue;

@@ -109,7 +109,7 @@ struct ShownElements {
     return texts;
   }
 
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> texts() const;
+  [[nodiscard]] inline std::vector<std::string> texts() const;
 };
 
 std::vector<std::string> ShownElements::texts() const {
@@ -154,11 +154,11 @@ class NumpyLayout {
  private:
   [[nodiscard]] bool skips(std::size_t axis) const { return is_summarized_ && dims_[axis] > 2 * kNumpyEdge; }
 
-  TRAINHOOK_DECL void add_shown(std::vector<std::size_t>& indices, std::size_t axis, std::int64_t index) const;
+  inline void add_shown(std::vector<std::size_t>& indices, std::size_t axis, std::int64_t index) const;
 
   // Takes the texts that it uses off the front of `elements`.
-  TRAINHOOK_DECL std::string text(std::span<const std::string>& elements, std::size_t axis) const;
-  TRAINHOOK_DECL std::string row(std::span<const std::string>& elements, std::size_t axis) const;
+  inline std::string text(std::span<const std::string>& elements, std::size_t axis) const;
+  inline std::string row(std::span<const std::string>& elements, std::size_t axis) const;
 
   std::span<const std::int64_t> dims_;
   bool is_summarized_;

@@ -52,8 +52,7 @@ inline void call_handler(const struct sigaction& before, int signal, siginfo_t* 
   }
 }
 
-/// Made before the first handler is installed.
-[[nodiscard]] inline SignalTable& signal_table() noexcept {
+SignalTable& signal_table() noexcept {
   static SignalTable table;
   return table;
 }
@@ -70,12 +69,12 @@ struct SharedSignals {
   std::weak_ptr<ProcessSignals> present;
 };
 
-[[nodiscard]] inline SharedSignals& shared_signals() {
+SharedSignals& shared_signals() {
   static SharedSignals* const shared = new SharedSignals;  // never destroyed, as system_clock()
   return *shared;
 }
 
-[[nodiscard]] inline RecordedInterruption& recorded_interruption() {
+RecordedInterruption& recorded_interruption() {
   static RecordedInterruption* const recorded = new RecordedInterruption;  // never destroyed, as system_clock()
   return *recorded;
 }

@@ -43,20 +43,20 @@ class AtExit {
 namespace trainhook {
 
 struct LoopSession::Impl {
-  TRAINHOOK_DECL Impl();
+  inline Impl();
 
-  TRAINHOOK_DECL void expect_registering(std::string_view what) const;
+  inline void expect_registering(std::string_view what) const;
 
   // The name of a new node. It must be free: with a suffix, the names in a checkpoint would depend on the order of
   // registration.
-  [[nodiscard]] TRAINHOOK_DECL std::string whole_name(std::string_view name) const;
+  [[nodiscard]] inline std::string whole_name(std::string_view name) const;
 
-  TRAINHOOK_DECL Variable add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable);
-  TRAINHOOK_DECL Variable add(detail::VariableBinding binding);
-  TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
-  TRAINHOOK_DECL void run_step(const RunRequest& request);
-  TRAINHOOK_DECL void run_operation(const Node& node);
-  TRAINHOOK_DECL void run_initializer();
+  inline Variable add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable);
+  inline Variable add(detail::VariableBinding binding);
+  inline void run(const RunRequest& request, std::span<Tensor> results);
+  inline void run_step(const RunRequest& request);
+  inline void run_operation(const Node& node);
+  inline void run_initializer();
 
   Graph graph;
   detail::NodeValues values;

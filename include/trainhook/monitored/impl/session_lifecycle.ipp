@@ -42,17 +42,17 @@ void StepAttempt::run(const RunRequest& request, std::span<Tensor> results) cons
 void StepAttempt::request_stop(std::string reason) const { session_->request_stop(std::move(reason)); }
 
 struct SessionLifecycle::Impl {
-  TRAINHOOK_DECL Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
-                      std::shared_ptr<Agreement> agreement);
+  inline Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
+              std::shared_ptr<Agreement> agreement);
 
-  TRAINHOOK_DECL void begin();
-  TRAINHOOK_DECL void end_by(const std::exception_ptr& error) noexcept;
-  TRAINHOOK_DECL void end_normally();
-  TRAINHOOK_DECL void close();
-  TRAINHOOK_DECL void leave() noexcept;
-  TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
-  TRAINHOOK_DECL void release_parts() noexcept;
-  TRAINHOOK_DECL void expect_open() const;
+  inline void begin();
+  inline void end_by(const std::exception_ptr& error) noexcept;
+  inline void end_normally();
+  inline void close();
+  inline void leave() noexcept;
+  inline std::exception_ptr abort(const std::exception_ptr& error) noexcept;
+  inline void release_parts() noexcept;
+  inline void expect_open() const;
 
   // Makes a run: records the error that leaves it, and then does what was put off until its end.
   template <class Body>
@@ -79,8 +79,8 @@ struct SessionLifecycle::Impl {
 
   [[nodiscard]] bool is_here() const noexcept { return services.process().is_here(); }
   [[nodiscard]] bool is_ending() const noexcept { return close_requested || abort_requested; }
-  TRAINHOOK_DECL void finish();
-  TRAINHOOK_DECL void finish_quietly() noexcept;
+  inline void finish();
+  inline void finish_quietly() noexcept;
 
   std::shared_ptr<Agreement> agreement;  // with the other ranks; null: a process alone
   std::shared_ptr<SessionCreator> creator;

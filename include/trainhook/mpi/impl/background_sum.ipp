@@ -44,8 +44,7 @@ void wait_for(std::deque<Request>& requests, const Communicator& comm, Duration 
   } catch (const DeadlineExceededError& error) { end_job(comm.rank(), error.what()); }
 }
 
-/// Keeps what MPI still uses for ever: a reduction can neither be cancelled nor be freed.
-inline void keep_for_mpi(Tensor memory, const Communicator& comm) {
+void keep_for_mpi(Tensor memory, const Communicator& comm) {
   static auto* const kept = new std::vector<std::pair<Tensor, Communicator>>;
   kept->emplace_back(std::move(memory), comm);
 }

@@ -34,7 +34,7 @@ class LongWait {
   }
 
   /// @throws DeadlineExceededError if it is too late.
-  TRAINHOOK_DECL void look();
+  inline void look();
 
  private:
   static constexpr Duration kAnswerTime = std::chrono::seconds(3);  // ranks that wait answer ten times a second

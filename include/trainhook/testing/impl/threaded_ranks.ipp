@@ -39,14 +39,14 @@ class ThreadedRanks::Job {
     Votes votes{};
   };
 
-  TRAINHOOK_DECL void arrive(std::size_t number, std::string_view kind, int rank, int root, std::string bytes,
-                             const Votes& votes);
+  inline void arrive(std::size_t number, std::string_view kind, int rank, int root, std::string bytes,
+                     const Votes& votes);
 
   /// Waits until all ranks have made the call, and returns what they brought.
-  [[nodiscard]] TRAINHOOK_DECL Call wait(std::size_t number, int rank, Duration max_wait);
+  [[nodiscard]] inline Call wait(std::size_t number, int rank, Duration max_wait);
 
-  TRAINHOOK_DECL void leave(int rank);
-  TRAINHOOK_DECL void end(int rank, const std::string& why);
+  inline void leave(int rank);
+  inline void end(int rank, const std::string& why);
 
   [[nodiscard]] std::string why_it_was_ended() const {
     const std::scoped_lock lock(mutex_);
@@ -59,8 +59,8 @@ class ThreadedRanks::Job {
   [[nodiscard]] int size() const noexcept { return static_cast<int>(size_); }
 
  private:
-  TRAINHOOK_DECL void expect_alive() const;
-  [[nodiscard]] TRAINHOOK_DECL std::vector<int> ranks_that(bool have_made, std::size_t number) const;
+  inline void expect_alive() const;
+  [[nodiscard]] inline std::vector<int> ranks_that(bool have_made, std::size_t number) const;
 
   std::size_t size_;
   Clock* clock_;
