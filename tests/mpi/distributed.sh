@@ -10,7 +10,7 @@ prepare_test
 RANDOM=11
 
 # train <ranks> <directory> <last step> [prefix of the command]...
-train() { "$mpirun" -n "$1" "${@:4}" "$program" --dir "$work/$2" --steps "$3" --save-steps 5 >"$work/output" 2>&1 </dev/null; }
+train() { ends_in 180 "$mpirun" -n "$1" "${@:4}" "$program" --dir "$work/$2" --steps "$3" --save-steps 5 >"$work/output" 2>&1 </dev/null; }
 # equals <directory>: its last checkpoint is that of the run of one process, but for rounding
 equals() {
   "$checkpoint" diff "$work/whole1/model.ckpt-30" "$work/$1/model.ckpt-30" >"$work/output" 2>&1 || [ $? = 1 ] || fail "cannot compare $1"

@@ -10,8 +10,8 @@ prepare_test
 RANDOM=7
 
 # job <program> <ranks> <directory> <its arguments>; job_with <rank> <signal> <seconds> <program> ...: the same, and one rank gets a signal
-job() { "$mpirun" -n "$2" "$1" --dir "$work/$3" "${@:4}" >"$work/output" 2>&1 </dev/null; }
-job_with() { "$mpirun" -n "$5" bash "$here/on_one_rank.sh" "$1" "$2" "$3" "$4" --dir "$work/$6" "${@:7}" >"$work/output" 2>&1 </dev/null; }
+job() { ends_in 180 "$mpirun" -n "$2" "$1" --dir "$work/$3" "${@:4}" >"$work/output" 2>&1 </dev/null; }
+job_with() { ends_in 60 "$mpirun" -n "$5" bash "$here/on_one_rank.sh" "$1" "$2" "$3" "$4" --dir "$work/$6" "${@:7}" >"$work/output" 2>&1 </dev/null; }
 said() { sed -n "s/^$1 //p" "$work/output"; }
 
 training=(--steps 6000 --save-steps 50)
