@@ -12,7 +12,7 @@ optional_modules="model media engine estimator compat mpi testing"
 uses="engine>model engine>media estimator>model compat>model mpi>model"
 longest=450
 
-checks="folder_order include_style no_cycles no_macros macro_on_declarations first_lines length names tests_mirror_headers forbidden_includes
+checks="folder_order include_style no_cycles no_macros macro_on_declarations templates_have_their_name_alone first_lines length names tests_mirror_headers forbidden_includes
   one_place counters cost_of_including custom_loop_without_eigen"
 
 headers() { (cd "$root/include/trainhook" && find . -name '*.hpp' ! -path '*/impl/*' | sed 's|^\./||' | sort); }
@@ -96,6 +96,21 @@ check_no_macros() {
 check_macro_on_declarations() {  # what a header declares inline is inline; what only bodies know says inline itself
   while read -r found; do violation "$found: TRAINHOOK_DECL is for declarations in headers"; done < <(
     cd "$root" && { grep -rn 'TRAINHOOK_DECL' include --include=*.ipp; grep -rnE 'TRAINHOOK_DECL .*[{]$' include --include=*.hpp; } || true)
+}
+
+# In one file of a program, a template that takes anything is better than a function that was meant.
+check_templates_have_their_name_alone() {  # of the core: no other header or body has a function of that name
+  while read -r name place other; do violation "$place: the function template $name has the name of a function of $other"; done < <(
+    cd "$root/include/trainhook" && find $core_library \( -name '*.hpp' -o -name '*.ipp' \) ! -name 'src*.hpp' | sort | xargs awk '
+      /^(class|struct|using|namespace|enum|#|\/|\}| |$)/ { if ($0 !~ /^  requires/) is_template = 0; next }
+      /^template/ { is_template = 1; next }
+      match($0, /[ &*>][a-z][a-z_0-9]*\(/) && $0 !~ /operator/ {
+        name = substr($0, RSTART + 1, RLENGTH - 2)
+        place = FILENAME; sub(/impl\//, "", place); sub(/\.[hi]pp$/, "", place)
+        if (substr($0, 1, RSTART) !~ /[=(]/) { if (is_template) template[name] = place; places[name] = places[name] " " place }
+        is_template = 0
+      }
+      END { for (name in template) { n = split(places[name], all, " "); for (i = 1; i <= n; ++i) if (all[i] != template[name]) { print name, template[name], all[i]; break } } }')
 }
 
 check_first_lines() {  # the licence; then, in what others include, what the file is for

@@ -65,6 +65,7 @@ header io/impl/disk.ipp "#include <trainhook/session/step.hpp>"; finds folder_or
 header core/tape.hpp "#include <trainhook/core/tensor.hpp>"; header core/impl/tensor.ipp "#include <trainhook/core/tape.hpp>"; finds no_cycles "core/tape.hpp is part"
 header io/disk.hpp "#define LEAK 1"; finds no_macros "disk.hpp:5"
 header io/impl/disk.ipp "TRAINHOOK_DECL int Disk::size() const { return 0; }"; finds macro_on_declarations "disk.ipp:5"
+header io/disk.hpp "template <class T>" "int size_in(const T&);"; header io/tape.hpp "int size_in(int);"; finds templates_have_their_name_alone "io/disk: the function template size_in"
 sed -i 1d "$tree/include/trainhook/io/disk.hpp"; finds first_lines "io/disk.hpp: the first line"
 sed -i 1d "$tree/tests/core/tensor_test.cpp"; finds first_lines "tensor_test.cpp: the first line"
 sed -i 2d "$tree/include/trainhook/io/disk.hpp"; finds first_lines "io/disk.hpp: the second line"

@@ -21,7 +21,7 @@ inline constexpr std::int64_t kMostElementsInText = 16;
 inline constexpr std::size_t kMostCharactersInText = 40;
 
 template <class T>
-void append_element(std::string& text, const T& value) {
+void append_element_text(std::string& text, const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
     const bool is_long = value.size() > kMostCharactersInText;
     text += fmt::format("{:?}{}", std::string_view(value).substr(0, kMostCharactersInText), is_long ? "..." : "");
@@ -37,7 +37,7 @@ template <class T>
 void append_elements(std::string& text, std::span<const T> elements, std::span<const std::int64_t> dims,
                      std::size_t shown) {
   if (dims.empty()) {
-    append_element(text, elements[0]);
+    append_element_text(text, elements[0]);
     return;
   }
   const auto count = static_cast<std::size_t>(dims[0]);

@@ -16,7 +16,7 @@ namespace trainhook::detail {
 inline constexpr std::size_t kShortPosition = 4096;    // bytes; is taken before each read
 inline constexpr std::uint64_t kBytesPerPosition = 4;  // bytes to read per byte of a longer position, before the next
 
-inline std::uint64_t bytes_of(const Element& element) {
+inline std::uint64_t bytes_in(const Element& element) {
   std::uint64_t bytes = 0;
   for (const Tensor& component : element) {
     bytes += component.byte_size();
@@ -42,7 +42,7 @@ BackgroundInput::Outcome BackgroundInput::next(std::unique_lock<std::mutex>& loc
     std::rethrow_exception(error);
   }
   if (!got) return Outcome::End;
-  bytes_since_ += 1 + bytes_of(element);
+  bytes_since_ += 1 + bytes_in(element);
   if (to_replay_ > 0) {
     --to_replay_;
     return Outcome::Dropped;
