@@ -2,16 +2,14 @@
 /// @file
 /// Trains a loop, a graph and a job of two ranks to a step, with state of every kind, and prints what their last
 /// checkpoints hold: program <directory> <step>. make.sh compiles it with the headers of an earlier commit, too.
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/core.h>
@@ -27,6 +25,7 @@
 #endif
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/testing/threaded_ranks.hpp>
@@ -93,7 +92,8 @@ void train_loop(const std::string& directory, std::int64_t last_step) {
   std::string text = "begin";
   float loss = 0;
   const auto count = [](auto& values, std::int64_t step) {
-    for (auto& value : values) value = static_cast<std::remove_cvref_t<decltype(value)>>(value + step);
+    using Number = typename std::remove_reference_t<decltype(values)>::value_type;
+    for (Number& value : values) value = static_cast<Number>(value + static_cast<Number>(step));
   };
 
   th::LoopSession loop;
