@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All of model/: ops, layers, initializers, optimizers, gradients, metrics, schedules, moving averages.
+/// All of model/: ops, layers, initializers, optimizers, gradients, metrics, schedules, moving averages. And a model's
+/// input: datasets, the iterators of graphs, the hook that saves their positions.
 #pragma once
 
+#include <trainhook/data/dataset.hpp>
+#include <trainhook/data/iterator_resource.hpp>
+#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/model/gradient_registry.hpp>
 #include <trainhook/model/gradients.hpp>
 #include <trainhook/model/initializers.hpp>

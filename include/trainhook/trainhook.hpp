@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The headers that most programs need: loops, sessions, the usual hooks, checkpoints, input. Each module has such a
-/// header, too: model.hpp and engine.hpp for graphs, estimator.hpp, media.hpp, mpi.hpp, compat.hpp, testing.hpp.
-/// Include by name what only some programs need: the other hooks (`hooks/hooks.hpp` brings all), session creators
-/// (monitored/), threads and queues (session/), checkpoints without a session (checkpoint/), export of graphs
-/// (graph_def/), the log (core/log.hpp), io/, events/.
+/// The headers that most programs need: loops, sessions, the usual hooks, checkpoints. Each module has such a header,
+/// too: model.hpp and engine.hpp for graphs and their input, estimator.hpp, media.hpp, mpi.hpp, compat.hpp, testing.hpp.
+/// Include by name what only some programs need: datasets (data/dataset.hpp), the iterator of a loop
+/// (loop/loop_iterator.hpp), the other hooks (`hooks/hooks.hpp` brings all), session creators (monitored/), threads and
+/// queues (session/), checkpoints without a session (checkpoint/), export of graphs (graph_def/), the log
+/// (core/log.hpp), io/, events/.
 #pragma once
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 
-#include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 
 #include <trainhook/monitored/monitored_training_session.hpp>
@@ -19,7 +19,6 @@
 
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
-#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/evaluation_hook.hpp>
@@ -32,9 +31,6 @@
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 
 #include <trainhook/checkpoint/saver.hpp>
-
-#include <trainhook/data/dataset.hpp>
-#include <trainhook/data/iterator_resource.hpp>
 
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/summary.hpp>

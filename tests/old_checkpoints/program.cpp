@@ -28,6 +28,7 @@
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/testing/threaded_ranks.hpp>
 #include <trainhook/trainhook.hpp>
 

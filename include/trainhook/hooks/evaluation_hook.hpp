@@ -8,12 +8,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/refusal.hpp>
-#include <trainhook/data/dataset.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/fetch_refs.hpp>
@@ -59,10 +60,18 @@ class EvaluationHook final : public SessionRunHook {
   /// Scalars of the session, computed in one run with `feeds`.
   TRAINHOOK_DECL EvaluationHook(FetchRefs metrics, FeedDict feeds, Options options);
 
-  /// Scalars of the session, computed for each element of `data` and averaged. The components of an element are fed to
-  /// `inputs`, in order; those beyond are not used. Batches are weighted by their size, the first dimension of the
-  /// first component.
-  TRAINHOOK_DECL EvaluationHook(FetchRefs metrics, Dataset data, std::vector<Output> inputs, Options options);
+  /// Scalars of the session, averaged over `data`, a Dataset, whose components are fed to `inputs`, in order; those
+  /// beyond are not used. Batches are weighted by their size, the first dimension of the first component.
+  template <class Data>
+    requires requires(Data data, std::vector<Tensor> element) { data.make_iterator().next(element); }
+  EvaluationHook(FetchRefs metrics, const Data& data, std::vector<Output> inputs, Options options)
+      : EvaluationHook(std::move(metrics), FeedDict(), std::move(options)) {
+    each_element_ = [data](const UseElement& use) {
+      std::vector<Tensor> element;
+      for (auto elements = data.make_iterator(); elements.next(element);) use(element);
+    };
+    set_inputs(std::move(inputs));
+  }
 
   TRAINHOOK_DECL EvaluationHook(EvaluationHook&& other) noexcept;
   EvaluationHook& operator=(EvaluationHook&&) = delete;
@@ -82,6 +91,8 @@ class EvaluationHook final : public SessionRunHook {
   TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:
+  using UseElement = std::function<void(const std::vector<Tensor>& element)>;
+  TRAINHOOK_DECL void set_inputs(std::vector<Output> inputs);
   TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step, bool is_extra);
   TRAINHOOK_DECL void take_chiefs_period();
   [[nodiscard]] TRAINHOOK_DECL Metrics measure(SessionRef session);
@@ -96,7 +107,7 @@ class EvaluationHook final : public SessionRunHook {
   std::function<Metrics()> evaluate_;
   FetchRefs refs_;
   FeedDict feeds_;
-  std::optional<Dataset> data_;
+  std::function<void(const UseElement& use)> each_element_;
   std::vector<Output> inputs_;
   std::optional<SecondOrStepTimer> timer_;  // none: at the end only
   Variable global_step_;

@@ -28,6 +28,19 @@
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/run_forms.hpp>
 
+namespace trainhook::detail {
+
+// The metrics of rank 0, as the other ranks get them.
+struct MetricsMessage {
+  std::vector<std::string> name{};
+  std::vector<double> value{};
+};
+template <>
+inline constexpr auto kFields<MetricsMessage> =
+    std::tuple(field(1, "name", &MetricsMessage::name), field(2, "value", &MetricsMessage::value));
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
 EvaluationHook::EvaluationHook(std::function<Metrics()> evaluate, Options options)
@@ -47,9 +60,7 @@ EvaluationHook::EvaluationHook(FetchRefs metrics, FeedDict feeds, Options option
                  "EvaluationHook", "every_n_secs", "every_n_steps");
 }
 
-EvaluationHook::EvaluationHook(FetchRefs metrics, Dataset data, std::vector<Output> inputs, Options options)
-    : EvaluationHook(std::move(metrics), FeedDict(), std::move(options)) {
-  data_ = std::move(data);
+void EvaluationHook::set_inputs(std::vector<Output> inputs) {
   inputs_ = std::move(inputs);
   if (inputs_.empty()) throw InvalidArgumentError("EvaluationHook: there are no inputs to feed the data to");
 }
@@ -108,8 +119,7 @@ void EvaluationHook::evaluate(SessionRef session, std::int64_t step, bool is_ext
   metrics_ = measure(session);
   measured_ = step;
   in_first_period_ = false;
-  if (writer_ != nullptr &&
-      start_step_) {  // readers drop what a lost run wrote from here on, or what is measured again
+  if (writer_ != nullptr && start_step_) {  // readers drop what a lost run wrote from here, or is measured again
     writer_->add_session_log({.status = SessionLog::Start}, (std::min)(*start_step_, step));
     start_step_.reset();
   }
@@ -130,24 +140,20 @@ Metrics EvaluationHook::run_on_feeds(SessionRef session) const {
 Metrics EvaluationHook::run_on_data(SessionRef session) const {
   Metrics sums;
   double weight = 0;
-  DatasetIterator elements = data_->make_iterator();
-  for (Element element; elements.next(element);) {
-    if (element.size() < inputs_.size()) {
+  each_element_([&](const std::vector<Tensor>& element) {
+    if (element.size() < inputs_.size())
       throw InvalidArgumentError("EvaluationHook: the data has {} components, and there are {} inputs", element.size(),
                                  inputs_.size());
-    }
     FeedDict feeds;
     for (std::size_t i = 0; i < inputs_.size(); ++i) feeds.push_back({inputs_[i], element[i]});
     const auto dims = element[0].shape().dims();
     const double size = dims.empty() ? 1 : static_cast<double>(dims[0]);
-    const Metrics batch = figures(session.run(std::span<const Fetch>(fetches_), feeds));
-    if (sums.empty()) sums = Metrics(batch.size());
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      sums[i].name = batch[i].name;
-      sums[i].value += size * batch[i].value;
-    }
+    Metrics batch = figures(session.run(std::span<const Fetch>(fetches_), feeds));
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      batch[i].value = (sums.empty() ? 0 : sums[i].value) + size * batch[i].value;
+    sums = std::move(batch);
     weight += size;
-  }
+  });
   if (weight == 0) throw InvalidArgumentError("EvaluationHook: the data to evaluate on is empty");
   for (Metric& sum : sums) sum.value /= weight;
   return sums;
@@ -164,23 +170,6 @@ Metrics EvaluationHook::figures(const std::vector<Tensor>& results) const {
   return figures;
 }
 
-}  // namespace trainhook
-
-namespace trainhook::detail {
-
-// The metrics of rank 0, as the other ranks get them.
-struct MetricsMessage {
-  std::vector<std::string> name{};
-  std::vector<double> value{};
-};
-template <>
-inline constexpr auto kFields<MetricsMessage> =
-    std::tuple(field(1, "name", &MetricsMessage::name), field(2, "value", &MetricsMessage::value));
-
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
 bool EvaluationHook::writes() const { return !is_on_all_ranks_ || services().is_chief(); }
 
 // A rank that is new to the run may have got the state of another of rank 0's EvaluationHooks.
@@ -196,7 +185,7 @@ void EvaluationHook::take_chiefs_period() {
 Metrics EvaluationHook::measure(SessionRef session) {
   const auto own = [&] {
     if (evaluate_) return detail::call_of_user("the function of evaluation", options_.name, evaluate_);
-    return data_ ? run_on_data(session) : run_on_feeds(session);
+    return each_element_ ? run_on_data(session) : run_on_feeds(session);
   };
   if (!is_on_all_ranks_) return own();
   const std::string bytes = services().from_chief([&] {
