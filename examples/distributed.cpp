@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/data/iterator.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/mpi/collective.hpp>
 #include <trainhook/mpi/distributed_optimizer.hpp>
