@@ -12,8 +12,8 @@ optional_modules="model media engine estimator compat mpi testing"
 uses="engine>model engine>media estimator>model compat>model mpi>model"
 longest=450
 
-checks="folder_order include_style no_cycles no_macros macro_on_declarations templates_have_their_name_alone first_lines length names tests_mirror_headers forbidden_includes
-  one_place counters cost_of_including custom_loop_without_eigen"
+checks="folder_order include_style no_cycles no_macros macro_on_declarations templates_have_their_name_alone first_lines
+  length names tests_mirror_headers forbidden_includes one_place counters cost_of_including custom_loop_without_eigen"
 
 headers() { (cd "$root/include/trainhook" && find . -name '*.hpp' ! -path '*/impl/*' | sed 's|^\./||' | sort); }
 sources() { (cd "$root" && find include tests examples -type f \( -name '*.hpp' -o -name '*.ipp' -o -name '*.cpp' \) | sort); }
@@ -107,10 +107,18 @@ check_templates_have_their_name_alone() {  # of the core: no other header or bod
       match($0, /[ &*>][a-z][a-z_0-9]*\(/) && $0 !~ /operator/ {
         name = substr($0, RSTART + 1, RLENGTH - 2)
         place = FILENAME; sub(/impl\//, "", place); sub(/\.[hi]pp$/, "", place)
-        if (substr($0, 1, RSTART) !~ /[=(]/) { if (is_template) template[name] = place; places[name] = places[name] " " place }
+        if (substr($0, 1, RSTART) !~ /[=(]/) {
+          if (is_template) template[name] = place
+          places[name] = places[name] " " place
+        }
         is_template = 0
       }
-      END { for (name in template) { n = split(places[name], all, " "); for (i = 1; i <= n; ++i) if (all[i] != template[name]) { print name, template[name], all[i]; break } } }')
+      END {
+        for (name in template) {
+          n = split(places[name], all, " ")
+          for (i = 1; i <= n; ++i) if (all[i] != template[name]) { print name, template[name], all[i]; break }
+        }
+      }')
 }
 
 check_first_lines() {  # the licence; then, in what others include, what the file is for

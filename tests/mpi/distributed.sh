@@ -45,4 +45,5 @@ compare
 
 train 1 changed 10 && train 4 changed 20 && train 2 changed 30 || fail "a run with another number of ranks failed"
 equals changed
+expect_ends "$mpirun"
 echo "distributed: $killed kills: the same bits; other numbers of processes: the same batches, parameters within 1e-5"

@@ -41,7 +41,7 @@ class DirectoryHold {
   DirectoryHold(const DirectoryHold&) = delete;
   DirectoryHold& operator=(const DirectoryHold&) = delete;
 
-  /// Gives the directory up. The file of a lock names nobody then.
+  /// Gives the directory up. The lock file then names no holder.
   TRAINHOOK_DECL ~DirectoryHold();
 
   /// Call it before the commit of a checkpoint of `global_step`, on any thread. Recreates a file that was removed, with

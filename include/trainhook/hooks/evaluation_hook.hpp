@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <trainhook/core/duration.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/refusal.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -66,7 +67,7 @@ class EvaluationHook final : public SessionRunHook {
     requires requires(Data data, std::vector<Tensor> element) { data.make_iterator().next(element); }
   EvaluationHook(FetchRefs metrics, const Data& data, std::vector<Output> inputs, Options options)
       : EvaluationHook(std::move(metrics), FeedDict(), std::move(options)) {
-    each_element_ = [data](const UseElement& use) {
+    each_element_ = [data](FunctionRef<void(const std::vector<Tensor>& element)> use) {
       std::vector<Tensor> element;
       for (auto elements = data.make_iterator(); elements.next(element);) use(element);
     };
@@ -91,7 +92,6 @@ class EvaluationHook final : public SessionRunHook {
   TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:
-  using UseElement = std::function<void(const std::vector<Tensor>& element)>;
   TRAINHOOK_DECL void set_inputs(std::vector<Output> inputs);
   TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step, bool is_extra);
   TRAINHOOK_DECL void take_chiefs_period();
@@ -107,7 +107,7 @@ class EvaluationHook final : public SessionRunHook {
   std::function<Metrics()> evaluate_;
   FetchRefs refs_;
   FeedDict feeds_;
-  std::function<void(const UseElement& use)> each_element_;
+  std::function<void(FunctionRef<void(const std::vector<Tensor>& element)> use)> each_element_;
   std::vector<Output> inputs_;
   std::optional<SecondOrStepTimer> timer_;  // none: at the end only
   Variable global_step_;

@@ -91,7 +91,7 @@ class SignalHook final : public SessionRunHook {
 
 namespace detail {
 
-/// For whoever makes a session with these hooks, before it touches a file. @throws CancelledError if there is a
+/// For the code that makes a session with these hooks, before it touches a file. @throws CancelledError if there is a
 /// SignalHook among them and a run of this process was interrupted.
 TRAINHOOK_DECL void refuse_if_interrupted(const HookList& hooks);
 

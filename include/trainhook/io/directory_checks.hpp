@@ -11,13 +11,13 @@
 
 namespace trainhook::detail {
 
-/// Asks the file system whether it takes a name; creates nothing. Other failures are left to whoever writes the file.
+/// Asks the file system whether it takes a name; creates nothing. Other failures come when the file is written.
 /// @param path with the longest name that files in its directory will have
 /// @throws InvalidArgumentError, beginning with `what` (who gave which name), if a name in the path is too long.
 TRAINHOOK_DECL void expect_name_fits(FileSystem& file_system, const std::string& path, std::string_view what);
 
 /// Tries whether a file can be renamed over another one, with two empty files that it removes. Other failures, such as
-/// a full disk, are left to whoever writes there.
+/// a full disk, come when the files are written.
 /// @throws FailedPreconditionError, naming the directory and the file system's answer, if that is refused.
 TRAINHOOK_DECL void expect_replaces_files(FileSystem& file_system, const std::string& directory);
 

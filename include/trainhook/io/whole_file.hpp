@@ -64,7 +64,7 @@ TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& 
 /// ones. The temporary file, `<path>.tmp<16 hex digits>`, is removed after an error too. If `path` is a link, all this
 /// happens where it leads to; a pipe or a device gets the contents.
 /// @param is_own null: whatever file is there is replaced
-/// @param mode Private: only the user may read the new file, whoever could read the old one
+/// @param mode Private: only the user may read the new file, even if others could read the old one
 /// @throws FailedPreconditionError for a file that `is_own` does not know, a directory, a disk or a socket.
 TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents,
                                           detail::IsOwn is_own = nullptr, WriteMode mode = WriteMode::Exclusive);

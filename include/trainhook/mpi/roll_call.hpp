@@ -17,7 +17,7 @@
 namespace trainhook::mpi::detail {
 
 /// A rank that has waited for long asks all others. Those that wait as well answer with the call in which they wait;
-/// whoever does not answer is missing: it computes, hangs or is dead. No call waits for another rank.
+/// a rank that does not answer is missing: it computes, hangs or is dead. No call waits for another rank.
 class RollCall {
  public:
   /// @param comm only for these messages; freed by the destructor
