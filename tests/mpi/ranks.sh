@@ -32,8 +32,8 @@ kill_tree() {
   kill -KILL "$1" 2>/dev/null || true
 }
 
-# expect_ends <mpirun>: that no job has hung. But the launcher of MPICH does not see that a rank is killed that has not begun MPI yet, so that
-# the others wait for it for hours.
+# expect_ends <mpirun>: that no job has hung. But the launcher of MPICH sometimes does not see that a rank was killed, mostly one that has not begun
+# MPI yet, and the others wait for it for hours.
 expect_ends() { [ ! -s "$work/hung" ] || [[ $1 == *mpich ]] || fail "a job hung: $(cat "$work/hung")"; }
 
 # time_of <command>...: runs it and sets $took to its milliseconds.
