@@ -38,11 +38,13 @@ function(trainhook_compiled_libraries include)
     data/impl/src loop/impl/src checkpoint/impl/src_1 checkpoint/impl/src_2 hooks/impl/src_1 hooks/impl/src_2 monitored/impl/src)
   trainhook_compiled_library(model_compiled OF model INCLUDE ${include} SOURCES model/impl/src_1 model/ops/impl/src_1 model/ops/impl/src_2
     LINK trainhook::compiled)
+  trainhook_compiled_library(ranks_compiled OF ranks INCLUDE ${include} SOURCES ranks/impl/src ranks/testing/impl/src LINK trainhook::compiled)
   trainhook_compiled_library(estimator_compiled OF estimator INCLUDE ${include} SOURCES estimator/impl/src LINK trainhook::model_compiled)
   trainhook_compiled_library(compat_compiled OF compat INCLUDE ${include} SOURCES compat/impl/src LINK trainhook::model_compiled)
   trainhook_compiled_library(testing_compiled OF testing INCLUDE ${include} SOURCES testing/impl/src LINK trainhook::compiled)
   trainhook_compiled_library(media_compiled OF media INCLUDE ${include} SOURCES media/impl/src LINK trainhook::compiled)
-  trainhook_compiled_library(mpi_compiled OF mpi INCLUDE ${include} SOURCES mpi/impl/src LINK trainhook::model_compiled)
+  trainhook_compiled_library(mpi_compiled OF mpi INCLUDE ${include} SOURCES mpi/impl/src
+    LINK trainhook::ranks_compiled trainhook::model_compiled)
   # It sees Eigen under a name of its own: its inline functions must not merge with those of a user's file that is built for another processor.
   trainhook_compiled_library(engine_compiled OF engine INCLUDE ${include} SOURCES engine/impl/src_1
     FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3 engine/kernels/impl/src_4

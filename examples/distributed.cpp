@@ -58,7 +58,7 @@ void train(const th::mpi::Communicator& world, const std::string& directory, std
   // All processes have the same variables, so each writes a part of them into the checkpoint.
   const auto saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = true});
   auto session = th::monitored_training_session<th::EigenSession>(
-      graph, {.collective = th::mpi::collective(world),
+      graph, {.peers = th::mpi::peers(world),
               .checkpoint_dir = directory,
               .scaffold = std::make_shared<th::Scaffold>(th::ScaffoldOptions{.saver = saver}),
               .save_checkpoint_steps = save_steps,

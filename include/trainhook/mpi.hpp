@@ -11,3 +11,4 @@
 #include <trainhook/mpi/distributed_optimizer.hpp>
 #include <trainhook/mpi/runtime.hpp>
 #include <trainhook/mpi/shard_globally.hpp>
+#include <trainhook/ranks.hpp>

@@ -16,5 +16,4 @@
 #include <trainhook/testing/resume_auditor.hpp>
 #include <trainhook/testing/run_steps.hpp>
 #include <trainhook/testing/scripted_session.hpp>
-#include <trainhook/testing/threaded_ranks.hpp>
 #include <trainhook/testing/unusual_systems.hpp>

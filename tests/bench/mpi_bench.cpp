@@ -21,11 +21,11 @@
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/engine.hpp>
-#include <trainhook/monitored/variable_digests.hpp>
 #include <trainhook/mpi/all_reduce.hpp>
 #include <trainhook/mpi/collective.hpp>
 #include <trainhook/mpi/distributed_optimizer.hpp>
 #include <trainhook/mpi/runtime.hpp>
+#include <trainhook/ranks/variable_digests.hpp>
 #include <trainhook/trainhook.hpp>
 
 #include "folder.hpp"
@@ -65,7 +65,7 @@ void agreement(const th::mpi::Communicator& world, std::chrono::microseconds wor
   together.variable("weights", weights);
   th::LoopSession alone;
   alone.variable("weights", weights);
-  auto agreeing = th::monitored_training_session(together, {.collective = th::mpi::collective(world)});
+  auto agreeing = th::monitored_training_session(together, {.peers = th::mpi::peers(world)});
   auto plain = th::monitored_training_session(alone, {});
   const auto micros = [&](auto& session) {
     return 1e6 / steps * seconds_together(world, [&] {
@@ -212,7 +212,7 @@ void sharded_saves(const th::mpi::Communicator& world) {
     for (std::size_t i = 0; i < kVariables; ++i) loop.variable(fmt::format("w{}", i), weights[i]);
     const auto saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = sharded, .max_to_keep = 1});
     auto session = th::monitored_training_session(
-        loop, {.collective = th::mpi::collective(world),
+        loop, {.peers = th::mpi::peers(world),
                .checkpoint_dir = fmt::format("{}/{}", path, name),
                .scaffold = std::make_shared<th::Scaffold>(th::ScaffoldOptions{.saver = saver}),
                .save_checkpoint_steps = 1});

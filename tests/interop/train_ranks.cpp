@@ -15,7 +15,8 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/testing/threaded_ranks.hpp>
+#include <trainhook/ranks/peers.hpp>
+#include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;
@@ -36,7 +37,7 @@ std::string train(const std::shared_ptr<th::Collective>& collective, const std::
   loop.state("count", count);
   const auto saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = together});
   auto session = th::monitored_training_session(
-      loop, {.collective = collective,
+      loop, {.peers = th::ranks::peers(collective),
              .checkpoint_dir = directory,
              .scaffold = std::make_shared<th::Scaffold>(th::ScaffoldOptions{.saver = saver}),
              .hooks = {th::StopAtStepHook({.last_step = steps})}});

@@ -2,6 +2,7 @@
 /// @file
 /// What an interruption means for later sessions of the process, and for all ranks of a job.
 #include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/ranks/peers.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -23,9 +24,9 @@
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/on_existing.hpp>
+#include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/testing/threaded_ranks.hpp>
 
 namespace trainhook {
 namespace {
@@ -89,9 +90,10 @@ std::vector<std::int64_t> evaluated_by_the_chief(const std::shared_ptr<SessionRu
     float weight = 0;
     LoopSession loop;
     loop.variable("weight", weight);
-    Options options{.collective = collective, .checkpoint_dir = "run", .save_checkpoint_steps = 100};
+    Options options{.peers = ranks::peers(collective, {.agree_every_n_steps = asks_each_step ? 1 : 4}),
+                    .checkpoint_dir = "run",
+                    .save_checkpoint_steps = 100};
     options.file_system = &disk;
-    options.agree_every_n_steps = asks_each_step ? 1 : 4;
     options.hooks.emplace_back(StopAtStepHook({.last_step = 9}));
     if (collective->rank() == 1) options.hooks.emplace_back(hook);
     if (collective->rank() == 0) {
@@ -129,7 +131,7 @@ TEST_F(Interruption, OfOneRankMakesNoLaterSessionOnAnyRank) {
     float weight = 0;
     LoopSession loop;
     loop.variable("weight", weight);
-    Options options{.collective = collective, .checkpoint_dir = "run", .save_checkpoint_steps = 100};
+    Options options{.peers = ranks::peers(collective), .checkpoint_dir = "run", .save_checkpoint_steps = 100};
     options.file_system = &disk_;
     if (collective->rank() == 1) options.hooks = signals();
     try {

@@ -106,7 +106,7 @@ std::string train(int argc, char** argv,
   th::LoopSession loop;
   int step = 0;
   try {
-    auto session = th::monitored_training_session(loop, {.collective = th::mpi::collective(runtime.world()),
+    auto session = th::monitored_training_session(loop, {.peers = th::mpi::peers(runtime.world()),
                                                          .hooks = {th::StopAtStepHook({.last_step = 10})},
                                                          .stop_grace_period_secs = std::chrono::seconds(0)});
     th::run_until_stop(session, [&] { session.run([&] { fail(runtime.world(), ++step); }); });
@@ -154,7 +154,7 @@ int one_fails_between(int argc, char** argv) {
                                                  th::create_global_step(graph), {}, failing);
   try {
     auto session = th::monitored_training_session<th::EigenSession>(
-        graph, {.collective = th::mpi::collective(runtime.world()), .stop_grace_period_secs = std::chrono::seconds(0)});
+        graph, {.peers = th::mpi::peers(runtime.world()), .stop_grace_period_secs = std::chrono::seconds(0)});
     for (std::int32_t i = 0; i < 4; ++i) session.run(train, {{row, th::Tensor(rank == 1 && i == 2 ? 1 : 0)}});
   } catch (const th::Error&) {  // so that the session is destroyed
   }

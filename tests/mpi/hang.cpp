@@ -26,6 +26,7 @@
 #include <trainhook/mpi/broadcast_global_variables_hook.hpp>
 #include <trainhook/mpi/collective.hpp>
 #include <trainhook/mpi/runtime.hpp>
+#include <trainhook/ranks/peers.hpp>
 
 namespace {
 
@@ -76,12 +77,11 @@ void train(const th::mpi::Communicator& world, const std::string& place, const s
                                                     return th::StateValues{};
                                                   },
                                               .load_state = [](const th::StateValues&) {}})};
-  auto session = th::monitored_training_session(loop, {.collective = collective,
+  auto session = th::monitored_training_session(loop, {.peers = th::ranks::peers(collective, {.max_wait_secs = kWait}),
                                                        .checkpoint_dir = directory,
                                                        .save_checkpoint_steps = 1,
                                                        .hooks = hooks,
-                                                       .stop_grace_period_secs = 0s,
-                                                       .max_wait_secs = kWait});
+                                                       .stop_grace_period_secs = 0s});
   th::run_until_stop(session, [&] {
     session.run([&] {
       if (++step != 3) return;

@@ -68,7 +68,7 @@ void train(const th::mpi::Communicator& world, const std::string& directory, std
   loop.graph().add_to_collection(th::graph_keys::kSaveableObjects,
                                  th::make_saveable_from_iterator(loop.graph(), "input"));
 
-  th::MonitoredTrainingSessionOptions options{.collective = th::mpi::collective(world), .checkpoint_dir = directory};
+  th::MonitoredTrainingSessionOptions options{.peers = th::mpi::peers(world), .checkpoint_dir = directory};
   options.hooks = {th::StopAtStepHook({.last_step = steps}), sum};
   options.chief_only_hooks = {
       th::AsyncCheckpointSaverHook({.checkpoint_dir = directory, .save_steps = save_steps, .save_graph_def = false})};

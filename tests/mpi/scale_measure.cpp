@@ -18,7 +18,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <trainhook/session/collective.hpp>
+#include <trainhook/ranks/collective.hpp>
 
 #include "scale_scenarios.hpp"
 

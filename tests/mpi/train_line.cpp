@@ -68,7 +68,7 @@ void train(const th::mpi::Communicator& world, const std::string& directory, std
   if (world.rank() == 0 && together) chiefs = {th::AsyncCheckpointSaverHook(saves)};
   if (world.rank() == 0 && !together) chiefs = {th::CheckpointSaverHook(saves)};
   auto session = th::monitored_training_session(
-      loop, {.collective = th::mpi::collective(world),
+      loop, {.peers = th::mpi::peers(world),
              .checkpoint_dir = directory,
              .hooks = {th::StopAtStepHook({.last_step = steps}), th::NanTensorHook(watched), th::SignalHook()},
              .chief_only_hooks = chiefs});

@@ -13,7 +13,7 @@
 
 #include <trainhook/mpi/communicator.hpp>
 #include <trainhook/mpi/request.hpp>
-#include <trainhook/session/collective.hpp>
+#include <trainhook/ranks/collective.hpp>
 
 #include "world.hpp"
 

@@ -12,13 +12,19 @@
 
 #include <fmt/core.h>
 
-#if __has_include(<trainhook/engine.hpp>)
+#if __has_include(<trainhook/ranks/peers.hpp>)
 #include <trainhook/engine.hpp>
+#include <trainhook/ranks/peers.hpp>
+#include <trainhook/ranks/testing/threaded_ranks.hpp>
+#elif __has_include(<trainhook/engine.hpp>)
+#include <trainhook/engine.hpp>
+#include <trainhook/testing/threaded_ranks.hpp>
 #else
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/initializers.hpp>
 #include <trainhook/graph/moving_averages.hpp>
 #include <trainhook/graph/ops/random.hpp>
+#include <trainhook/testing/threaded_ranks.hpp>
 #endif
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
@@ -26,7 +32,6 @@
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
-#include <trainhook/testing/threaded_ranks.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;
@@ -200,7 +205,12 @@ void train_ranks(const std::string& directory, std::int64_t last_step) {
                                    th::make_saveable_from_iterator(loop.graph(), "input"));
     const auto scaffold = std::make_shared<th::Scaffold>(
         th::ScaffoldOptions{.saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = true})});
-    th::MonitoredTrainingSessionOptions options{.collective = collective, .checkpoint_dir = directory + "/ranks"};
+#if __has_include(<trainhook/ranks/peers.hpp>)
+    th::MonitoredTrainingSessionOptions options{.peers = th::ranks::peers(collective)};
+#else
+    th::MonitoredTrainingSessionOptions options{.collective = collective};
+#endif
+    options.checkpoint_dir = directory + "/ranks";
     options.scaffold = scaffold;
     options.save_checkpoint_steps = 100;
     options.hooks = {th::StopAtStepHook({.last_step = last_step}), std::make_shared<Sums>(rank + 1)};

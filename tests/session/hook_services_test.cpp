@@ -89,17 +89,20 @@ TEST(HookServices, InAJobASaveIsAWishUntilAllHaveAgreed) {
   HookServices services(disk, clock, writers);
   services.request_save();
   EXPECT_EQ(services.num_save_requests(), 1U);
-  EXPECT_FALSE(services.agrees_on_saves());
 
-  services.agree_on_saves();
-  EXPECT_TRUE(services.agrees_on_saves());
-  EXPECT_FALSE(services.take_save_wish());
-  services.request_save();
-  EXPECT_EQ(services.num_save_requests(), 1U);
-  EXPECT_TRUE(services.take_save_wish());
-  EXPECT_FALSE(services.take_save_wish());
-  services.grant_save();
-  EXPECT_EQ(services.num_save_requests(), 2U);
+  struct Others final : Peers {
+    bool agrees_to_save() override {
+      ++wishes;
+      return false;
+    }
+    int wishes = 0;
+  } others;
+  HookServices in_a_job(disk, clock, writers, others);
+  in_a_job.request_save();
+  EXPECT_EQ(in_a_job.num_save_requests(), 0U);
+  EXPECT_EQ(others.wishes, 1);
+  in_a_job.grant_save();
+  EXPECT_EQ(in_a_job.num_save_requests(), 1U);
 }
 
 TEST(HookServices, TwoHooksDoNotPublishUnderOneName) {

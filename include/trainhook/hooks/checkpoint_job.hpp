@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -24,8 +25,6 @@
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook::detail {
-
-class OtherParts;
 
 /// The order of the first two parts of a save.
 enum class SaveStart { ListenersThenLog, LogThenListeners };
@@ -74,18 +73,17 @@ class CheckpointJob {
   /// Does the whole save on this thread. Returns true if a listener requests a stop.
   TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step, SaveOrder order = SaveOrder::Periodic);
 
-  /// True if a hook of any rank vetoes the save. The timer is not triggered, so the model is saved as soon as no hook
-  /// vetoes. @throws the error of a rank that has failed.
+  /// True if a hook of any process vetoes the save. The timer is not triggered, so the model is saved as soon as no
+  /// hook vetoes. @throws the error of a peer that has failed.
   [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(SessionRef session, std::int64_t step);
 
   enum class Commit { AtOnce, Later };
 
-  /// Call it before `start_save`, not inside code whose failure is tolerated. Takes the other ranks' own state for the
-  /// next `take` and asks them to write their parts. @throws the error of a rank that has failed, which ends the job.
-  TRAINHOOK_DECL void take_ranks(SessionRef session, std::int64_t step, Commit when);
+  /// Call it before `start_save`, not inside code whose failure is tolerated: what peers contribute is for the next
+  /// `take`. @throws the error of a peer that has failed, which ends the job.
+  TRAINHOOK_DECL void prepare(SessionRef session, std::int64_t step, Commit when);
 
-  /// In a job: `awaits_parts` tells whether a commit `Later` still needs parts of other ranks. `fetch_parts` waits for
-  /// them, at the end of `step` or, without one, of the loop. It returns false if the ranks do not meet at that step.
+  /// Whether a commit `Later` still needs parts of peers; see Peers.
   [[nodiscard]] TRAINHOOK_DECL bool awaits_parts() const noexcept;
   TRAINHOOK_DECL bool fetch_parts(std::optional<std::int64_t> step = std::nullopt);
 
@@ -143,9 +141,8 @@ class CheckpointJob {
   std::shared_ptr<CheckpointClaim> claim_;
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
-  std::vector<NamedTensor> ranks_;      // state of other ranks, for the next checkpoint
-  std::shared_ptr<OtherParts> others_;  // the same
-  std::weak_ptr<OtherParts> pending_;   // the parts of a started commit
+  SaveRequest request_;                // the next one
+  std::weak_ptr<OtherParts> pending_;  // the parts of a started commit
   std::optional<std::int64_t> last_saved_;
   std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop
   std::exception_ptr events_failure_;       // set by the writing thread; `end` reads it after waiting for that thread

@@ -83,9 +83,6 @@ class EvaluationHook final : public SessionRunHook {
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
-  /// For a session's owner, before `begin`: whether all ranks of a job have this evaluation.
-  void set_is_on_all_ranks(bool is_on_all_ranks) noexcept { is_on_all_ranks_ = is_on_all_ranks; }
-
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
@@ -94,9 +91,9 @@ class EvaluationHook final : public SessionRunHook {
  private:
   TRAINHOOK_DECL void set_inputs(std::vector<Output> inputs);
   TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step, bool is_extra);
-  TRAINHOOK_DECL void take_chiefs_period();
+  TRAINHOOK_DECL void share_period();
   [[nodiscard]] TRAINHOOK_DECL Metrics measure(SessionRef session);
-  [[nodiscard]] TRAINHOOK_DECL bool writes() const;
+  [[nodiscard]] Peers& peers() const { return services().peers().with(*this); }
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_feeds(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_data(SessionRef session) const;
 
@@ -115,7 +112,6 @@ class EvaluationHook final : public SessionRunHook {
   FileWriter* writer_ = nullptr;
   std::optional<std::int64_t> start_step_;  // of the session, until its first events are written
   std::optional<std::int64_t> measured_;    // the last evaluated step
-  bool is_on_all_ranks_ = false;            // of a job
   bool in_first_period_ = false;            // the first period of the whole training, as far as known
   Metrics metrics_;
 };

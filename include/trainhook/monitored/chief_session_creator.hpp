@@ -49,6 +49,10 @@ class ChiefSessionCreator final : public SessionCreator {
   /// Ends the workers with `error`.
   TRAINHOOK_DECL void session_failed(const std::exception_ptr& error) noexcept override;
 
+  [[nodiscard]] Graph& graph() const noexcept { return *graph_; }
+  [[nodiscard]] const SessionManager::Open& open() const noexcept { return open_; }
+  [[nodiscard]] const ChiefSessionCreatorOptions& options() const noexcept { return options_; }
+
   /// The report of the last restore.
   [[nodiscard]] TRAINHOOK_DECL RestoreReport report() const;
 

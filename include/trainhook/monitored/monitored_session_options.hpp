@@ -18,8 +18,8 @@
 namespace trainhook {
 
 class Clock;
-class Collective;
 class FileSystem;
+class SessionPeers;
 
 /// The report of one recovery.
 struct Recovery {
@@ -43,10 +43,7 @@ struct RetryPolicy {
 
 struct MonitoredSessionOptions {
   HookList hooks{};
-  std::shared_ptr<Collective> collective{};  ///< connects the ranks of a job; null: a process alone. If one of
-                                             ///< several ranks loses its session, the job ends, whatever `retry` is
-  std::int64_t agree_every_n_steps = 1;      ///< the period at which ranks agree on stops and saves
-  Duration max_wait_secs = std::chrono::seconds(7200);        ///< how long a rank waits for the others
+  std::shared_ptr<SessionPeers> peers{};                      ///< the other processes of the job; null: a process alone
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   RetryPolicy retry{};
   EventErrors event_errors = EventErrors::Warn;  ///< what to do if events for TensorBoard cannot be written

@@ -31,13 +31,12 @@ struct MonitoredTrainingSessionOptions {
   bool is_chief = true;                   ///< false: a worker, which uses the session of its chief; it ignores what has
                                           ///< to do with files, and `scaffold` and `chief_only_hooks`
   std::shared_ptr<LocalMaster> master{};  ///< shared by the chief and the workers of this process; null: no workers
-  std::shared_ptr<Collective> collective{};     ///< connects the ranks of a job, of which rank 0 is the chief; null: a
-                                                ///< process alone
-  std::int64_t agree_every_n_steps = 1;         ///< the period at which ranks agree on stops and saves
-  std::string checkpoint_dir{};                 ///< restores from here and saves to here; empty: neither
-  OnExisting on_existing = OnExisting::Resume;  ///< what to do if `checkpoint_dir` has checkpoints
-  std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
-  OptionalDuration save_checkpoint_secs{};      ///< if no period is given: every 600 s, unless one of the hooks
+  std::shared_ptr<SessionPeers> peers{};  ///< the other processes of the job, as `ranks::peers` or `mpi::peers`
+                                          ///< gives them; null: a process alone
+  std::string checkpoint_dir{};           ///< restores from here and saves to here; empty: neither
+  OnExisting on_existing = OnExisting::Resume;          ///< what to do if `checkpoint_dir` has checkpoints
+  std::shared_ptr<Scaffold> scaffold{};                 ///< null: a new one with all defaults
+  OptionalDuration save_checkpoint_secs{};              ///< if no period is given: every 600 s, unless one of the hooks
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
   OptionalDuration save_summaries_secs{};               ///< if no period is given: every 100 steps
   std::optional<std::int64_t> save_summaries_steps{};
@@ -51,9 +50,9 @@ struct MonitoredTrainingSessionOptions {
   EventErrors event_errors = EventErrors::Warn;        ///< what to do if events for TensorBoard cannot be written
   RetryPolicy retry{};
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
-  Duration max_wait_secs = std::chrono::seconds(7200);  ///< how long a worker waits for its chief, a rank for others
-  FileSystem* file_system = nullptr;                    ///< null: the disk; must outlive the session
-  Clock* clock = nullptr;                               ///< null: the system's clock; must outlive the session
+  Duration max_wait_secs = std::chrono::seconds(7200);        ///< how long a worker waits for its chief
+  FileSystem* file_system = nullptr;                          ///< null: the disk; must outlive the session
+  Clock* clock = nullptr;                                     ///< null: the system's clock; must outlive the session
 };
 
 namespace detail {
@@ -70,11 +69,11 @@ namespace detail {
 /// saves summaries and checkpoints. `graph` must outlive the session; `session_args` are passed to the constructor of
 /// engine `S` after the graph. Source: TensorFlow's `MonitoredTrainingSession`.
 ///
-/// With a `collective`, each rank of the job creates such a session, of an equal graph and with the same options. Rank
-/// 0 is the chief: only it has the `chief_only_hooks` and the hooks that write files. The other ranks restore the same
-/// checkpoint or get the chief's initial values. The checkpoints also contain each rank's own state: generators, the
-/// state of hooks, input positions. All ranks stop at the same step when a hook of any rank requests it, or a signal
-/// reaches one. The input must end at the same step on all ranks, or never. If a rank fails, all get its error.
+/// With `peers`, each process of the job creates such a session, of an equal graph and with the same options. The first
+/// one is the chief: only it has the `chief_only_hooks` and the hooks that write files. The others restore the same
+/// checkpoint or get the chief's initial values. The checkpoints also contain what each has of its own: generators, the
+/// state of hooks, input positions. All stop at the same step when a hook of any of them requests it, or a signal
+/// reaches one. The input must end at the same step in all, or never. If one fails, all get its error.
 template <SessionLike S, class... SessionArgs>
 [[nodiscard]] MonitoredSession<S> monitored_training_session(Graph& graph,
                                                              const MonitoredTrainingSessionOptions& options = {},

@@ -22,7 +22,6 @@ class SessionCreator;
 
 namespace detail {
 
-class Agreement;
 class CoordinatedSession;
 
 /// The session during one attempt of a step function.
@@ -47,9 +46,7 @@ class StepAttempt {
 /// functions that need a session throw FailedPreconditionError then.
 class SessionLifecycle {
  public:
-  /// @param agreement with the other ranks of the job; null: created from `options` if needed
-  TRAINHOOK_DECL SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
-                                  std::shared_ptr<Agreement> agreement = nullptr);
+  TRAINHOOK_DECL SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options);
   TRAINHOOK_DECL SessionLifecycle(SessionLifecycle&& other) noexcept;
   /// Ends the session that it has, as the destructor does, and then takes the other.
   TRAINHOOK_DECL SessionLifecycle& operator=(SessionLifecycle&& other) noexcept;

@@ -8,7 +8,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/mpi/all_reduce.hpp>
 #include <trainhook/mpi/communicator.hpp>
-#include <trainhook/session/collective.hpp>
+#include <trainhook/ranks/collective.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook::mpi {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// mpi::collective: lets the ranks of a training session agree over MPI.
+/// mpi::peers and mpi::collective: let the ranks of a training session agree over MPI.
 #pragma once
 
 #include <memory>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/mpi/communicator.hpp>
-#include <trainhook/session/collective.hpp>
+#include <trainhook/ranks/collective.hpp>
+#include <trainhook/ranks/peers.hpp>
 
 namespace trainhook::mpi {
 
@@ -16,6 +17,11 @@ namespace trainhook::mpi {
 /// @param max_wait how long to wait until the other ranks make theirs; after that the job is ended with MPI_Abort
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm,
                                                                     Duration max_wait = kMaxWait);
+
+/// The ranks of `comm` as peers, for one session: `{.peers = mpi::peers(mpi.world())}`. @throws as `collective`, and
+/// InvalidArgumentError if a number in the options is not positive.
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionPeers> peers(const Communicator& comm,
+                                                                 const ranks::PeersOptions& options = {});
 
 }  // namespace trainhook::mpi
 

@@ -10,7 +10,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/mpi/communicator.hpp>
-#include <trainhook/session/collective.hpp>
+#include <trainhook/ranks/collective.hpp>
 
 namespace trainhook::mpi::detail {
 

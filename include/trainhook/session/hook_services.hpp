@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,10 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/process_mark.hpp>
-#include <trainhook/core/tensor.hpp>
+#include <trainhook/session/peers.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -45,52 +43,12 @@ struct PublishedMetric {
 /// Pairs of name and metric, in no particular order.
 using PublishedMetrics = std::vector<std::pair<std::string, PublishedMetric>>;
 
-class Saver;
-struct SaveRequest;
-
-namespace detail {
-
-class OtherParts;
-
-/// For hooks that save the model of a job of several ranks. Call it only when all ranks are at the end of the step to
-/// save.
-class StatesOfRanks {
- public:
-  /// Returns why another rank vetoes the save, with its number; nothing if none does, or if the ranks do not meet at
-  /// that step. Call it first: the ranks send what `collect` returns together with the answer.
-  /// @throws the error of a rank that has failed, as the next three calls do.
-  [[nodiscard]] virtual std::optional<std::string> veto(SessionRef session, const Saver& saver, std::int64_t step) = 0;
-
-  /// Returns the current state that only the other ranks have, named as in the checkpoint; empty if `saver` does not
-  /// save such state.
-  [[nodiscard]] virtual std::vector<NamedTensor> collect(SessionRef session, const Saver& saver, std::int64_t step) = 0;
-
-  /// Asks the other ranks to write their parts of a checkpoint of the current values: at once or, with `later`, while
-  /// training continues. Null if the chief writes everything, because the saver is not sharded or has its own disk, the
-  /// state is too small, the ranks are not at the same step, or the save is for a run inside a step.
-  [[nodiscard]] virtual std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
-                                                                const SaveRequest& request, bool later) = 0;
-
-  /// Waits until all ranks have written the parts that `write_parts` asked for.
-  virtual void fetch_parts() = 0;
-
-  /// True from `write_parts` until all parts have arrived.
-  [[nodiscard]] virtual bool awaits_parts() const noexcept = 0;
-
-  /// False at the end of a run inside a step function, which only this rank makes, so the others would not answer.
-  [[nodiscard]] virtual bool ranks_meet_at(std::int64_t step) const = 0;
-
- protected:
-  ~StatesOfRanks() = default;
-};
-
-}  // namespace detail
-
 /// What a monitored session offers to its hooks. Owned by the session; valid from a hook's `begin` to its `end` or
 /// `abort`.
 class HookServices {
  public:
-  TRAINHOOK_DECL HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept;
+  TRAINHOOK_DECL HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers,
+                              Peers& peers = Peers::none()) noexcept;
 
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
@@ -159,67 +117,30 @@ class HookServices {
     return std::exchange(stop_reason_, {});
   }
 
-  /// For a hook's `end`: true if the run ends because of a signal or the like, the same on all ranks. A later run
-  /// resumes it, so do nothing that a run without the interruption would not do at this step, such as one more
-  /// evaluation.
+  /// For a hook's `end`: true if the run ends because of a signal or the like, the same in all processes of a job. A
+  /// later run resumes it, so do nothing that a run without the interruption would not do at this step, such as one
+  /// more evaluation.
   [[nodiscard]] bool is_interrupted() const noexcept { return is_interrupted_; }
 
-  /// For the session's owner, in a job of several ranks: what they have agreed on.
+  /// For the session's owner: what all processes of the job have agreed on.
   void set_interrupted(bool is_interrupted) noexcept { is_interrupted_ = is_interrupted; }
 
   /// The checkpoint that the session saved last or was restored from; empty: none.
   [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
   void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
 
-  /// Asks the saver hooks for a checkpoint at the next step boundary, whatever their periods. In a job of several ranks
-  /// this is a wish of one rank, until all ranks have agreed on it.
-  void request_save() noexcept {
-    if (agrees_on_saves_) {
-      wishes_save_ = true;
-    } else {
-      ++num_save_requests_;
-    }
+  /// The other processes of the job; a process alone has peers that change nothing.
+  [[nodiscard]] Peers& peers() const noexcept { return *peers_; }
+
+  /// Asks the saver hooks for a checkpoint at the next step boundary, whatever their periods. In a job of several
+  /// processes this is a wish of one of them, until all have agreed on it.
+  void request_save() {
+    if (peers_->agrees_to_save()) ++num_save_requests_;
   }
   [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
 
-  /// True in a job of several ranks: a hook must request a save that depends on more than the step, such as time.
-  [[nodiscard]] bool agrees_on_saves() const noexcept { return agrees_on_saves_; }
-
-  /// For the session's owner, in such a job. `agree_on_saves`: from now on `request_save` is only a wish.
-  /// `take_save_wish` returns whether this rank has wished for a save since the last call. `grant_save`: all ranks have
-  /// agreed on a save.
-  void agree_on_saves() noexcept { agrees_on_saves_ = true; }
-  [[nodiscard]] bool take_save_wish() noexcept { return std::exchange(wishes_save_, false); }
+  /// For the session's owner: all have agreed on a save.
   void grant_save() noexcept { ++num_save_requests_; }
-
-  /// Whether this process writes what a job of several ranks writes once: true on rank 0, and for a process alone.
-  [[nodiscard]] bool is_chief() const noexcept { return is_chief_; }
-
-  /// Calls `give` on every rank of a job and returns on each what it returned on rank 0; if it throws on one rank, all
-  /// get its error. All ranks must call it at the same place: in the same callback, for the same step, of a hook that
-  /// all have. Without other ranks it returns what `give` returns.
-  [[nodiscard]] std::string from_chief(FunctionRef<std::string()> give) const {
-    return from_chief_ ? from_chief_(give) : give();
-  }
-
-  /// For the session's owner, in such a job.
-  void set_chief(bool is_chief, std::function<std::string(FunctionRef<std::string()> give)> from_chief) {
-    is_chief_ = is_chief;
-    from_chief_ = std::move(from_chief);
-  }
-
-  /// For a saver hook in such a job: connects it to the other ranks. Null in a job of one process.
-  [[nodiscard]] detail::StatesOfRanks* states_of_ranks() const noexcept { return states_of_ranks_; }
-  void set_states_of_ranks(detail::StatesOfRanks* states) noexcept { states_of_ranks_ = states; }
-
-  /// For a saver hook, after each run and before it saves: the next step at which it may save because of the step
-  /// alone. After the run the session's owner takes the smallest step of all hooks.
-  void expect_save(std::int64_t step) noexcept {
-    if (step < expected_save_) expected_save_ = step;
-  }
-  [[nodiscard]] std::int64_t take_expected_save() noexcept { return std::exchange(expected_save_, kNoStep); }
-  static constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::lowest();
-  static constexpr std::int64_t kNoStep = (std::numeric_limits<std::int64_t>::max)();
 
   /// For the `begin` of a hook that publishes metrics called `<name>/...`.
   /// @param type the hook's, for the message
@@ -258,18 +179,13 @@ class HookServices {
   FileSystem* file_system_;
   Clock* clock_;
   FileWriterCache* writers_;
+  Peers* peers_;
   SessionRef session_;
   std::string restored_from_;
   std::string newest_checkpoint_;
   std::string stop_reason_;
   bool is_interrupted_ = false;
   std::uint64_t num_save_requests_ = 0;
-  std::int64_t expected_save_ = kNoStep;
-  detail::StatesOfRanks* states_of_ranks_ = nullptr;
-  bool agrees_on_saves_ = false;
-  bool wishes_save_ = false;
-  bool is_chief_ = true;
-  std::function<std::string(FunctionRef<std::string()> give)> from_chief_;
   std::vector<Publisher> publishers_;
   PublishedMetrics metrics_;
   PublishedMetrics restored_metrics_;

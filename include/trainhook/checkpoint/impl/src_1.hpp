@@ -17,7 +17,6 @@
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/non_finite.ipp>
 #include <trainhook/checkpoint/impl/object_graph_keys.ipp>
-#include <trainhook/checkpoint/impl/sharded_save.ipp>
 #include <trainhook/checkpoint/impl/slice_key.ipp>
 #include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>

@@ -19,7 +19,6 @@
 #include <trainhook/checkpoint/impl/lock_holder.ipp>
 #include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
-#include <trainhook/checkpoint/impl/rank_state.ipp>
 #include <trainhook/checkpoint/impl/retention.ipp>
 #include <trainhook/checkpoint/impl/run_record.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>

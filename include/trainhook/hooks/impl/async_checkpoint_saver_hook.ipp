@@ -103,7 +103,7 @@ bool AsyncCheckpointSaverHook::save(SessionRef session, std::int64_t step) {
   if (job_->is_vetoed(session, step)) return stop;
   const bool later = writer_->has_thread();  // asked once: what is no snapshot is not for a thread
   const auto when = later ? detail::CheckpointJob::Commit::Later : detail::CheckpointJob::Commit::AtOnce;
-  job_->take_ranks(session, step, when);
+  job_->prepare(session, step, when);
   try {
     job_->start_save(session, step);
     auto commit = job_->take(session, step, when);

@@ -134,18 +134,15 @@ void CheckpointJob::describe(const Graph& graph) {
 
 bool CheckpointJob::is_due(SessionRunContext& context) const {
   const bool is_requested = services_->num_save_requests() != save_requests_;
-  if (services_->agrees_on_saves())
-    services_->expect_save(is_requested ? HookServices::kAnyStep : timer_.next_step().value_or(HookServices::kNoStep));
+  services_->peers().expect_save(is_requested ? Peers::kAnyStep : timer_.next_step().value_or(Peers::kNoStep));
   if (is_requested) return true;
   if (!timer_.should_trigger_for_step(context.global_step(), context)) return false;
-  if (!options_.save_secs || !services_->agrees_on_saves()) return true;
-  services_->request_save();  // by this rank's clock, so that the others must hear of it
-  return false;
+  return !options_.save_secs || services_->peers().agrees_to_save();  // this process's clock
 }
 
 bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
   if (is_vetoed(session, step)) return false;
-  take_ranks(session, step, Commit::AtOnce);
+  prepare(session, step, Commit::AtOnce);
   std::string prefix;
   try {
     start_save(session, step);
@@ -159,8 +156,7 @@ bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder or
 
 bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
   std::optional<std::string> reason = services_->save_veto();
-  StatesOfRanks* const ranks = services_->states_of_ranks();
-  if (!reason && ranks != nullptr) reason = ranks->veto(session, *find_saver(session.graph()), step);
+  if (!reason) reason = services_->peers().veto(session, *find_saver(session.graph()), step);
   if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", hook_, step, *reason);
   vetoed_ = reason.has_value();
   if (!vetoed_) return false;
@@ -169,27 +165,15 @@ bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
   return true;
 }
 
-void CheckpointJob::take_ranks(SessionRef session, std::int64_t step, Commit when) {
-  ranks_.clear();
-  others_.reset();
-  StatesOfRanks* const ranks = services_->states_of_ranks();
-  if (ranks == nullptr) return;
-  const Saver& saver = *find_saver(session.graph());
-  ranks_ = ranks->collect(session, saver, step);
-  others_ = ranks->write_parts(session, saver, {.save_path = save_path(), .global_step = step}, when == Commit::Later);
+void CheckpointJob::prepare(SessionRef session, std::int64_t step, Commit when) {
+  request_ = {.save_path = save_path(), .global_step = step};
+  services_->peers().contribute(session, *find_saver(session.graph()), request_, when == Commit::Later);
 }
 
-bool CheckpointJob::awaits_parts() const noexcept {
-  const StatesOfRanks* const ranks = services_->states_of_ranks();
-  return ranks != nullptr && ranks->awaits_parts() && !pending_.expired();
-}
+bool CheckpointJob::awaits_parts() const noexcept { return services_->peers().awaits_parts() && !pending_.expired(); }
 
 bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step) {
-  if (!awaits_parts()) return true;
-  StatesOfRanks& ranks = *services_->states_of_ranks();
-  if (step && !ranks.ranks_meet_at(*step)) return false;
-  ranks.fetch_parts();
-  return true;
+  return !awaits_parts() || services_->peers().fetch_parts(step);
 }
 
 void CheckpointJob::start_save(SessionRef session, std::int64_t step) {
@@ -208,9 +192,8 @@ std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_
   if (claim_ != nullptr) {
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
   }
-  SaveRequest request{.save_path = save_path(), .global_step = step, .extra = std::move(ranks_)};
-  pending_ = others_;
-  request.others = std::move(others_);
+  SaveRequest request = std::exchange(request_, {});
+  pending_ = request.others;
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   if (claim_ != nullptr) request.before_commit = [this, step] { claim_->confirm_directory(step); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
@@ -255,7 +238,7 @@ bool CheckpointJob::is_stopped_by_listener(SessionRef session) {
 }
 
 void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error, SaveOrder order) {
-  others_.reset();  // if there is no commit that has them
+  request_ = {};  // parts of others go, if there is no commit that has them
   not_saved(session, step, error);
   if (++failures_ > options_.tolerated_save_failures || order == SaveOrder::Last) std::rethrow_exception(error);
   log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
@@ -318,7 +301,7 @@ void CheckpointJob::end(SessionRef session) {
 }
 
 void CheckpointJob::abort() noexcept {
-  others_.reset();
+  request_ = {};  // with the parts of others, if there is no commit that has them
   claim_.reset();
   listeners_.clear();
   const int vetoes = std::exchange(vetoes_, 0);

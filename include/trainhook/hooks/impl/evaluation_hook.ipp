@@ -76,7 +76,7 @@ void EvaluationHook::begin(Graph& graph) {
   fetches_ = detail::resolve_single_values(refs_, graph, "EvaluationHook", detail::Takes::Numbers);
   detail::check_feeds(feeds_, graph, "a feed of", "EvaluationHook");
   for (const Output& input : inputs_) graph.check_belongs(input, "an input of", "EvaluationHook");
-  writer_ = options_.output_dir.empty() || !writes()
+  writer_ = options_.output_dir.empty() || !peers().is_chief()
                 ? nullptr
                 : &services().writers().at(join_path(options_.output_dir, options_.name));
   if (timer_) timer_->reset();
@@ -89,7 +89,7 @@ void EvaluationHook::after_create_session(SessionRef session, Coordinator& /*coo
   start_step_ = read_global_step(session, global_step_) + 1;
   if (!timer_) return;
   timer_->reset_unless_restored();
-  if (is_on_all_ranks_) take_chiefs_period();
+  share_period();
   in_first_period_ = !timer_->last_triggered_step();
   if (in_first_period_) timer_->update_last_triggered_step(read_global_step(session, global_step_), services().clock());
 }
@@ -105,7 +105,7 @@ void EvaluationHook::end(SessionRef session) {
   const std::int64_t step = read_global_step(session, global_step_);
   if (options_.at_end) {
     const auto is_due = [&] { return std::string(measured_ != step ? "due" : ""); };
-    if (!(is_on_all_ranks_ ? services().from_chief(is_due) : is_due()).empty())
+    if (!peers().same_for_all(is_due).empty())
       evaluate(session, step, timer_ && (in_first_period_ || timer_->last_triggered_step() != step));
   } else if (in_first_period_ && step > timer_->last_triggered_step().value_or(step)) {
     log_warning(
@@ -130,7 +130,7 @@ void EvaluationHook::evaluate(SessionRef session, std::int64_t step, bool is_ext
     line += fmt::format("{}{} = {:.6g}", line.empty() ? "" : ", ", metric.name, metric.value);
   }
   if (writer_ != nullptr) writer_->flush();
-  if (writes()) log_info("{} at step {}: {}", options_.name, step, line);
+  if (peers().is_chief()) log_info("{} at step {}: {}", options_.name, step, line);
 }
 
 Metrics EvaluationHook::run_on_feeds(SessionRef session) const {
@@ -170,16 +170,16 @@ Metrics EvaluationHook::figures(const std::vector<Tensor>& results) const {
   return figures;
 }
 
-bool EvaluationHook::writes() const { return !is_on_all_ranks_ || services().is_chief(); }
-
 // A rank that is new to the run may have got the state of another of rank 0's EvaluationHooks.
-void EvaluationHook::take_chiefs_period() {
-  const std::string last = services().from_chief([&] {
+void EvaluationHook::share_period() {
+  const auto last = [&] {
     const std::optional<std::int64_t> step = timer_->last_triggered_step();
     return step ? fmt::format("{}", *step) : std::string();
-  });
+  };
+  const std::string shared = peers().same_for_all(last);
+  if (shared == last()) return;
   timer_->reset();
-  if (!last.empty()) timer_->set_last_triggered_step(std::stoll(last));
+  if (!shared.empty()) timer_->set_last_triggered_step(std::stoll(shared));
 }
 
 Metrics EvaluationHook::measure(SessionRef session) {
@@ -187,8 +187,7 @@ Metrics EvaluationHook::measure(SessionRef session) {
     if (evaluate_) return detail::call_of_user("the function of evaluation", options_.name, evaluate_);
     return each_element_ ? run_on_data(session) : run_on_feeds(session);
   };
-  if (!is_on_all_ranks_) return own();
-  const std::string bytes = services().from_chief([&] {
+  const std::string bytes = peers().same_for_all([&] {
     detail::MetricsMessage message;
     for (const Metric& metric : own()) {
       message.name.push_back(metric.name);

@@ -19,11 +19,10 @@
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/monitored/agreement.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/local_master.hpp>
+#include <trainhook/monitored/session_peers.hpp>
 #include <trainhook/monitored/worker_session_creator.hpp>
-#include <trainhook/session/collective.hpp>
 
 namespace trainhook::detail {
 
@@ -51,7 +50,6 @@ bool has_checkpoint_saver(const HookList& hooks) {
 // In TensorFlow's order: the chief's own, step counter, summaries, checkpoints, then the user's.
 inline HookList training_hooks(const MonitoredTrainingSessionOptions& options,
                                const std::shared_ptr<Scaffold>& scaffold) {
-  if (!options.is_chief || (options.collective != nullptr && options.collective->rank() > 0)) return options.hooks;
   HookList hooks = options.chief_only_hooks;
   const std::string& summary_dir = options.summary_dir.empty() ? options.checkpoint_dir : options.summary_dir;
   if (!summary_dir.empty() && options.log_step_count_steps > 0) {
@@ -87,15 +85,15 @@ inline HookList training_hooks(const MonitoredTrainingSessionOptions& options,
 inline SessionLifecycle start_with(std::shared_ptr<SessionCreator> creator,
                                    const MonitoredTrainingSessionOptions& options,
                                    const std::shared_ptr<Scaffold>& scaffold,
-                                   const std::shared_ptr<Agreement>& agreement = nullptr) {
+                                   const std::shared_ptr<SessionPeers>& peers) {
   return {std::move(creator),
-          {.hooks = training_hooks(options, scaffold),
+          {.hooks = peers != nullptr && peers->is_chief() ? training_hooks(options, scaffold) : options.hooks,
+           .peers = peers,
            .stop_grace_period_secs = options.stop_grace_period_secs,
            .retry = options.retry,
            .event_errors = options.event_errors,
            .file_system = options.file_system,
-           .clock = options.clock},
-          agreement};
+           .clock = options.clock}};
 }
 
 inline void refuse_if_interrupted(const MonitoredTrainingSessionOptions& options) {
@@ -117,55 +115,28 @@ inline ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSession
           .clock = options.clock};
 }
 
-inline std::shared_ptr<Scaffold> scaffold_of(const MonitoredTrainingSessionOptions& options) {
-  return options.scaffold != nullptr ? options.scaffold : make_shared_object<Scaffold>();
-}
-
-inline SessionLifecycle start_alone(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
-  refuse_if_interrupted(options);
-  prepare_directory(options);
-  const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
-  return start_with(make_shared_object<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold)),
-                    options, scaffold);
-}
-
-// One rank of a job. What it throws before the session begins reaches the others, too.
-inline SessionLifecycle start_rank(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
-  const auto agreement = Agreement::of({.collective = options.collective,
-                                        .agree_every_n_steps = options.agree_every_n_steps,
-                                        .max_wait_secs = options.max_wait_secs,
-                                        .stop_grace_period_secs = options.stop_grace_period_secs});
+// What is thrown before the session begins reaches the peers, too.
+SessionLifecycle start_chief(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
+  const auto peers = options.peers != nullptr ? options.peers : make_shared_object<SessionPeers>();
   try {
-    if (!options.is_chief || options.master != nullptr)
-      throw UnimplementedError(
-          "monitored_training_session: a rank of a job has no workers; leave is_chief and master alone");
-    if (has_checkpoint_saver(options.hooks))
-      throw InvalidArgumentError(
-          "monitored_training_session: with a collective, a hook that saves checkpoints belongs to chief_only_hooks: "
-          "only rank 0 may write them");
-    if (agreement == nullptr) return start_alone(graph, std::move(open), options);
     refuse_if_interrupted(options);
-    agreement->expect_same_options(options);
-    if (agreement->is_chief()) prepare_directory(options);
-    const std::shared_ptr<Scaffold> scaffold = scaffold_of(options);
-    return start_with(agreement->session_creator(graph, std::move(open), creator_options(options, scaffold)), options,
-                      scaffold, agreement);
+    peers->expect_same_options(options);
+    if (peers->is_chief()) prepare_directory(options);
+    const auto scaffold = options.scaffold != nullptr ? options.scaffold : make_shared_object<Scaffold>();
+    const auto alone =
+        make_shared_object<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold));
+    return start_with(peers->creator(alone), options, scaffold, peers);
   } catch (...) {
-    if (agreement != nullptr) agreement->fail(std::current_exception());
+    peers->fail(std::current_exception());
     throw;
   }
 }
 
-inline SessionLifecycle start_chief(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
-  if (options.collective != nullptr) return start_rank(graph, std::move(open), options);
-  return start_alone(graph, std::move(open), options);
-}
-
 SessionLifecycle start_training(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
-  if (options.is_chief || options.collective != nullptr) return start_chief(graph, std::move(open), options);
+  if (options.is_chief || options.peers != nullptr) return start_chief(graph, std::move(open), options);
   return start_with(std::make_shared<WorkerSessionCreator>(
                         WorkerSessionCreatorOptions{.master = options.master, .max_wait_secs = options.max_wait_secs}),
-                    options, nullptr);
+                    options, nullptr, nullptr);
 }
 
 }  // namespace trainhook::detail
@@ -174,7 +145,7 @@ namespace trainhook {
 
 MonitoredSession<LoopSession> monitored_training_session(LoopSession& loop,
                                                          const MonitoredTrainingSessionOptions& options) {
-  if (options.collective == nullptr && (!options.is_chief || options.master != nullptr))
+  if (options.peers == nullptr && (!options.is_chief || options.master != nullptr))
     throw UnimplementedError(
         "monitored_training_session: chief and workers cannot share a LoopSession; leave is_chief and master alone");
   return MonitoredSession<LoopSession>(detail::start_chief(

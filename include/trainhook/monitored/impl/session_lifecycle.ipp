@@ -15,6 +15,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
@@ -23,12 +24,12 @@
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/monitored/agreement.hpp>
 #include <trainhook/monitored/coordinated_session.hpp>
 #include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/recoverable_session.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/monitored/session_hooks.hpp>
+#include <trainhook/monitored/session_peers.hpp>
 #include <trainhook/monitored/thrown_error.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -42,8 +43,7 @@ void StepAttempt::run(const RunRequest& request, std::span<Tensor> results) cons
 void StepAttempt::request_stop(std::string reason) const { session_->request_stop(std::move(reason)); }
 
 struct SessionLifecycle::Impl {
-  inline Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
-              std::shared_ptr<Agreement> agreement);
+  inline Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options);
 
   inline void begin();
   inline void end_by(const std::exception_ptr& error) noexcept;
@@ -66,14 +66,14 @@ struct SessionLifecycle::Impl {
       if (!is_here()) throw;  // the user's code has forked
       const std::exception_ptr error = std::current_exception();
       const std::exception_ptr thrown = is_nested ? error : last_error.record(error);
-      if (!is_nested && agreement != nullptr) agreement->run_failed();
+      if (!is_nested) peers->run_failed();
       if (!is_nested) finish_quietly();
       if (thrown != error) std::rethrow_exception(thrown);
       throw;
     }
     if (is_nested) return;
     if (last_error.get() != nullptr) last_error.forget();  // a later run succeeded
-    if (agreement != nullptr) agreement->begin_round(*session, services);
+    peers->begin_round(*session, services);
     if (is_ending()) finish();
   }
 
@@ -82,7 +82,7 @@ struct SessionLifecycle::Impl {
   inline void finish();
   inline void finish_quietly() noexcept;
 
-  std::shared_ptr<Agreement> agreement;  // with the other ranks; null: a process alone
+  std::shared_ptr<SessionPeers> peers;
   std::shared_ptr<SessionCreator> creator;
   FileSystem& file_system;
   Clock& clock;
@@ -101,40 +101,35 @@ struct SessionLifecycle::Impl {
   std::optional<RecoverableSession> session;
 };
 
-SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> session_creator, const MonitoredSessionOptions& options,
-                             std::shared_ptr<Agreement> with)
-    : agreement(std::move(with)),
+SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> session_creator, const MonitoredSessionOptions& options)
+    : peers(options.peers != nullptr ? options.peers : make_shared_object<SessionPeers>()),
       creator(checked_creator(std::move(session_creator))),
       file_system(given_or_posix(options.file_system)),
       clock(given_or_system(options.clock)),
       writers({.on_error = options.event_errors, .file_system = &file_system, .clock = &clock}),
-      services(file_system, clock, writers),
+      services(file_system, clock, writers, *peers),
       hooks(options.hooks, services),
       was_finalized(!creator->is_chief() || creator->graph().is_finalized()),
       exceptions_at_start(std::uncaught_exceptions()) {
   check_grace_period("MonitoredSession", options.stop_grace_period_secs);
   services.set_save_veto([this] { return first_veto(hooks.all()); });
-  if (agreement == nullptr) return;
-  services.agree_on_saves();
-  services.set_chief(agreement->is_chief(),
-                     [this](FunctionRef<std::string()> give) { return agreement->together(give); });
-  agreement->add_own_hook(hooks.all());
+  peers->join(hooks.all(), options.stop_grace_period_secs);
 }
 
 void SessionLifecycle::Impl::begin() {
   graph = &creator->graph();
   graph->begin_use();
-  if (agreement != nullptr) agreement->expect_same_program(*graph, hooks.all());
+  peers->expect_same_program(*graph, hooks.all());
   if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
-  if (creator->is_chief()) hooks.save_with(*graph, agreement != nullptr && !agreement->is_chief());
+  if (creator->is_chief()) hooks.save_with(*graph, !peers->is_chief());
   hooks.begin(*graph);
-  if (agreement != nullptr) agreement->settle();  // no rank makes a session if a hook of one cannot begin
+  peers->settle();  // none makes a session if a hook of one cannot begin
 }
 
 void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
   closed = true;
   services.begin_end();
-  if (agreement != nullptr) agreement->fail(error);
+  peers->fail(error);
   creator->session_failed(error);  // before the session's threads end, which may look like the end of input
   if (error != nullptr) errors.push_back(error);
   if (error == nullptr) services.set_stop_reason("an exception");
@@ -162,14 +157,14 @@ void SessionLifecycle::Impl::end_normally() {
       action();
     } catch (...) { errors.push_back(std::current_exception()); }
   };
-  if (agreement != nullptr) services.set_interrupted(agreement->is_interrupted());
+  services.set_interrupted(peers->is_interrupted(services.is_interrupted()));
   attempt([&] { services.prepare_step_function(session->session()->session()); });  // no run may have been made
   hooks.end(session->session()->session(), errors);
   if (!errors.empty()) creator->session_failed(errors.front());
   last_step = session->session()->step();
   attempt([&] { std::ranges::copy(session->close(), std::back_inserter(errors)); });
   attempt([&] { writers.close(); });
-  if (agreement != nullptr) attempt([&] { agreement->finish(errors.empty() ? nullptr : errors.front()); });
+  attempt([&] { peers->finish(errors.empty() ? nullptr : errors.front()); });
   release_parts();
   for (std::size_t i = 1; i < errors.size(); ++i)
     log_error("a further error while the session was closed: {}", describe(errors[i]));
@@ -181,9 +176,8 @@ void SessionLifecycle::Impl::end_normally() {
 void SessionLifecycle::Impl::close() {
   if (closed) return;
   close_requested = false;
-  if (agreement != nullptr)
-    agreement->ask_to_stop(is_end_of_input(last_error.get()) ? "end of input" : "the program closed the session",
-                           *session, services);
+  peers->leave(is_end_of_input(last_error.get()) ? "end of input" : "the program closed the session", *session,
+               services);
   const std::vector<std::exception_ptr> reported = session->errors();
   if (session->session() == nullptr) {
     const std::exception_ptr unheard = session->loss();
@@ -251,15 +245,13 @@ void SessionLifecycle::Impl::expect_open() const {
   if (closed || is_ending()) throw FailedPreconditionError("Session is already closed; create a new one to continue");
 }
 
-SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options,
-                                   std::shared_ptr<Agreement> agreement)
-    : impl_(std::make_unique<Impl>(std::move(creator), options,
-                                   agreement != nullptr ? std::move(agreement) : Agreement::of(options))) {
+SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(creator), options)) {
   try {
     refuse_if_interrupted(options.hooks);
     impl_->begin();
     impl_->session.emplace(*impl_->creator, impl_->hooks.all(), impl_->services, options.stop_grace_period_secs,
-                           impl_->agreement == nullptr ? options.retry : RetryPolicy{.max_attempts = 0});
+                           impl_->peers->may_recreate() ? options.retry : RetryPolicy{.max_attempts = 0});
   } catch (...) {
     impl_->end_by(std::current_exception());
     throw;
@@ -299,8 +291,7 @@ Graph& SessionLifecycle::graph() const { return impl().creator->graph(); }
 bool SessionLifecycle::should_stop() noexcept {
   if (impl_ == nullptr || impl_->closed || impl_->is_ending() || !impl_->is_here()) return true;
   if (impl_->session->session() != nullptr) impl_->last_error.forget_if_past();
-  if (impl_->agreement != nullptr) return impl_->agreement->should_stop(*impl_->session, impl_->services);
-  return impl_->session->should_stop();
+  return impl_->peers->should_stop(*impl_->session, impl_->services);
 }
 
 void SessionLifecycle::run(const RunRequest& request, std::span<Tensor> results) {

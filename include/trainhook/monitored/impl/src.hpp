@@ -7,7 +7,6 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/monitored/impl/agreement.ipp>
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
@@ -20,18 +19,12 @@
 #include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/on_existing.ipp>
-#include <trainhook/monitored/impl/rank_agreement.ipp>
-#include <trainhook/monitored/impl/rank_facts.ipp>
-#include <trainhook/monitored/impl/rank_failure.ipp>
-#include <trainhook/monitored/impl/rank_session_creator.ipp>
-#include <trainhook/monitored/impl/rank_shards.ipp>
-#include <trainhook/monitored/impl/rank_states_hook.ipp>
 #include <trainhook/monitored/impl/recoverable_session.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_hooks.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
+#include <trainhook/monitored/impl/session_peers.ipp>
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>
 #include <trainhook/monitored/impl/thrown_error.ipp>
-#include <trainhook/monitored/impl/variable_digests.ipp>
 #include <trainhook/monitored/impl/worker_session_creator.ipp>

@@ -10,7 +10,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/mpi/collective.hpp>
-#include <trainhook/session/share_variables.hpp>
+#include <trainhook/ranks/share_variables.hpp>
 
 namespace trainhook::mpi {
 

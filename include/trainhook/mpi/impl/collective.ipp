@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/monitored/rank_agreement.hpp>
 #include <trainhook/mpi/request.hpp>
 #include <trainhook/mpi/vote_exchange.hpp>
 
@@ -116,11 +115,6 @@ class MpiCollective final : public Collective {
 
   void end_job(const std::string& why) noexcept override { detail::end_job(rank(), why); }
 
-  [[nodiscard]] std::shared_ptr<trainhook::detail::Agreement> make_agreement(
-      const trainhook::detail::AgreementOptions& options) override {
-    return std::make_shared<trainhook::detail::RankAgreement>(shared_from_this(), options);
-  }
-
  private:
   static constexpr std::size_t kLongestPart = std::size_t{1} << 30;  // MPI counts with int
 
@@ -168,6 +162,10 @@ namespace trainhook::mpi {
 std::shared_ptr<Collective> collective(const Communicator& comm, Duration max_wait) {
   detail::expect_threads("mpi::collective", false);
   return std::make_shared<detail::MpiCollective>(comm.duplicate(max_wait));
+}
+
+std::shared_ptr<SessionPeers> peers(const Communicator& comm, const ranks::PeersOptions& options) {
+  return ranks::peers(collective(comm), options);
 }
 
 }  // namespace trainhook::mpi

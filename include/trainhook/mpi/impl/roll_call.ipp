@@ -14,7 +14,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/mpi/calls.hpp>
-#include <trainhook/session/collective.hpp>
+#include <trainhook/ranks/collective.hpp>
 
 namespace trainhook::mpi::detail {
 

@@ -9,8 +9,8 @@
 
 namespace trainhook {
 
-HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers) noexcept
-    : file_system_(&file_system), clock_(&clock), writers_(&writers) {}
+HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers, Peers& peers) noexcept
+    : file_system_(&file_system), clock_(&clock), writers_(&writers), peers_(&peers) {}
 
 void HookServices::prepare_step_function(SessionRef session) const {
   for (const auto& action : put_off_) action(session);

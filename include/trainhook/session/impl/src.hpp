@@ -8,14 +8,13 @@
 #endif
 
 #include <trainhook/session/impl/clean_stop.ipp>
-#include <trainhook/session/impl/collective.ipp>
 #include <trainhook/session/impl/coordinator.ipp>
 #include <trainhook/session/impl/feed.ipp>
 #include <trainhook/session/impl/fetch_refs.ipp>
 #include <trainhook/session/impl/hook_services.ipp>
 #include <trainhook/session/impl/looper_thread.ipp>
+#include <trainhook/session/impl/peers.ipp>
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/run_args.ipp>
 #include <trainhook/session/impl/run_context.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>
-#include <trainhook/session/impl/share_variables.ipp>

@@ -19,5 +19,4 @@
 #include <trainhook/testing/impl/resume_auditor.ipp>
 #include <trainhook/testing/impl/run_steps.ipp>
 #include <trainhook/testing/impl/scripted_session.ipp>
-#include <trainhook/testing/impl/threaded_ranks.ipp>
 #include <trainhook/testing/impl/unusual_systems.ipp>

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of session_peers.hpp.
+#pragma once
+
+#include <trainhook/monitored/session_peers.hpp>
+
+#include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/monitored/recoverable_session.hpp>
+
+namespace trainhook {
+
+SessionPeers::~SessionPeers() = default;
+
+std::shared_ptr<SessionCreator> SessionPeers::creator(std::shared_ptr<ChiefSessionCreator> alone) { return alone; }
+
+bool SessionPeers::should_stop(detail::RecoverableSession& session, HookServices& /*services*/) noexcept {
+  return session.should_stop();
+}
+
+}  // namespace trainhook

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// SessionPeers: the other processes of a job, as a monitored session sees them.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include <trainhook/core/duration.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/session/peers.hpp>
+
+namespace trainhook {
+
+class ChiefSessionCreator;
+class Graph;
+class HookServices;
+class SessionCreator;
+struct MonitoredTrainingSessionOptions;
+
+namespace detail {
+
+class RecoverableSession;
+
+}  // namespace detail
+
+/// The other processes of a job, as a monitored session sees them. All processes must make each of these calls. The
+/// base class is a job of one process. @throws the error of the first process that has failed.
+class SessionPeers : public Peers {
+ public:
+  TRAINHOOK_DECL ~SessionPeers() override;
+
+  /// @throws InvalidArgumentError, in every process, for differences, and for options that a job cannot have.
+  virtual void expect_same_options(const MonitoredTrainingSessionOptions& /*options*/) {}
+  virtual void expect_same_program(const Graph& /*graph*/, const detail::Hooks& /*hooks*/) {}
+
+  /// How this process makes its session, given how a process alone would.
+  [[nodiscard]] TRAINHOOK_DECL virtual std::shared_ptr<SessionCreator> creator(
+      std::shared_ptr<ChiefSessionCreator> alone);
+
+  /// Takes part in a session: may add a hook to its hooks, which are ordered by phase.
+  virtual void join(detail::Hooks& /*hooks*/, Duration /*stop_grace_period_secs*/) {}
+
+  /// Returns if no process has failed.
+  virtual void settle() {}
+
+  /// Whether a session that is lost is made again by this process alone.
+  [[nodiscard]] virtual bool may_recreate() const noexcept { return true; }
+
+  /// A run has failed; its error goes to the user, who may continue.
+  virtual void run_failed() noexcept {}
+
+  /// A run has ended: starts the round of this step if one is due, without waiting.
+  virtual void begin_round(detail::RecoverableSession& /*session*/, HookServices& /*services*/) {}
+
+  /// Whether the loop ends. Passes the stop request, or the error of a process that has failed, to the session.
+  [[nodiscard]] TRAINHOOK_DECL virtual bool should_stop(detail::RecoverableSession& session,
+                                                        HookServices& services) noexcept;
+
+  /// Whether the reason to stop that counts for all is an interruption, if that of this process is `mine`.
+  [[nodiscard]] virtual bool is_interrupted(bool mine) const noexcept { return mine; }
+
+  /// This process ends alone, for example at the end of its input: the others stop at the end of their step. If one of
+  /// them has failed meanwhile, the session gets that error.
+  virtual void leave(const std::string& /*reason*/, detail::RecoverableSession& /*session*/,
+                     HookServices& /*services*/) {}
+
+  /// After the hooks have ended. @throws the error of another process.
+  virtual void finish(const std::exception_ptr& /*error*/) {}
+
+  /// Tells the others the error that ends this process, unless they know it.
+  virtual void fail(const std::exception_ptr& /*error*/) noexcept {}
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/monitored/impl/session_peers.ipp>
+#endif

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of rank_agreement.hpp.
+#pragma once
+
+#include <trainhook/ranks/rank_agreement.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/monitored/coordinated_session.hpp>
+#include <trainhook/monitored/recoverable_session.hpp>
+#include <trainhook/ranks/rank_failure.hpp>
+#include <trainhook/ranks/rank_session_creator.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
+
+namespace trainhook::detail {
+
+// True if a thread of this rank has failed. Takes no lock as long as none has asked to stop.
+inline bool has_failed(RecoverableSession& session) {
+  return session.session() == nullptr || (session.session()->coordinator().should_stop() && !session.errors().empty());
+}
+
+RankAgreement::RankAgreement(std::shared_ptr<Collective> ranks, const AgreementOptions& options)
+    : ranks_(std::move(ranks)), options_(options) {
+  if (options.every_n_steps < 1)
+    throw InvalidArgumentError("agree_every_n_steps is {}; it must be above 0", options.every_n_steps);
+  if (options.max_wait_secs <= Duration::zero())
+    throw InvalidArgumentError("max_wait_secs is {} s; it must be above 0: ranks wait for each other",
+                               std::chrono::duration<double>(options.max_wait_secs).count());
+}
+
+RankAgreement::~RankAgreement() = default;
+
+template <class Talk>
+auto RankAgreement::talking(Talk talk) {
+  try {
+    return talk();
+  } catch (...) {
+    is_over_ = true;
+    is_under_way_ = false;
+    std::string why = describe(std::current_exception());
+    if (!failure_.empty()) {
+      why += fmt::format(". Its own error was: {}", failure_message(failure_));
+    } else if (!reason_.empty() && !has_agreed_to_stop_) {
+      why += fmt::format(". It has asked the others to stop: {}", reason_);
+    }
+    ranks_->end_job(why);
+    throw;
+  }
+}
+
+Votes RankAgreement::vote(std::uint64_t bits) const {
+  Votes votes{.any = bits};
+  const auto say = [&](Number which) { votes.least[which] = votes.greatest[which] = ranks_->rank(); };
+  if ((bits & kFailed) != 0) say(kFirstFailed);
+  if ((bits & kStop) != 0) say(kFirstToStop);
+  if ((bits & kVeto) != 0) say(kFirstToVeto);
+  return votes;
+}
+
+Votes RankAgreement::vote_with(const std::optional<std::string>& veto, std::uint64_t bits) {
+  objection_ = veto.value_or("");
+  return vote(veto ? bits | kVeto : bits);
+}
+
+void RankAgreement::begin(const Votes& votes) {
+  votes_ = votes;
+  talking([&] { ranks_->begin(votes); });
+  is_under_way_ = true;
+}
+
+Votes RankAgreement::end(Duration max_wait) {
+  for (;;) {
+    const Votes all = talking([&] { return ranks_->finish(max_wait); });
+    is_under_way_ = false;
+    take(all, max_wait);
+    if ((all.any & kCollect) == 0) return all;
+    const Votes mine = votes_;
+    if ((all.any & (kVeto | kHeedsVeto)) == (kVeto | kHeedsVeto)) {
+      const int first = static_cast<int>(all.least[kFirstToVeto]);
+      veto_ = talking([&] { return ranks_->broadcast(objection_, first, max_wait); });
+      veto_ = fmt::format("rank {}: {}", first, *veto_);
+    } else {
+      give(max_wait);
+    }
+    if (is_collecting_ || (all.any & kStop) != 0) return all;
+    begin(mine);
+  }
+}
+
+void RankAgreement::take(const Votes& all, Duration max_wait) {
+  if ((all.any & kFailed) != 0) {
+    is_over_ = true;
+    first_failed_ = static_cast<int>(all.least[kFirstFailed]);
+    const std::string failure = talking([&] { return ranks_->broadcast(failure_, first_failed_, max_wait); });
+    throw_error(failure_code(failure), fmt::format("rank {} has failed: {}", first_failed_, failure_message(failure)));
+  }
+  if (all.least[kBoundary] < all.greatest[kBoundary]) {
+    is_over_ = true;
+    throw FailedPreconditionError(
+        "the loops of the ranks differ: one has asked should_stop() {} times between steps, another one {} times",
+        all.least[kBoundary], all.greatest[kBoundary]);
+  }
+  if ((all.any & kStop) == 0) return;
+  const int first = static_cast<int>(all.least[kFirstToStop]);
+  reason_ = talking([&] { return ranks_->broadcast(reason_, first, max_wait); });
+  if (ranks_->size() > 1) reason_ = fmt::format("rank {}: {}", first, reason_);
+  has_agreed_to_stop_ = true;
+  is_interrupted_ = (all.any & kEnds) == 0;
+}
+
+// What this rank gives, after a round in which all hear of a rank that cannot, before any bytes are sent.
+template <class Give>
+std::string RankAgreement::given_by_all(Votes& all, Duration max_wait, Give give) {
+  std::string mine;
+  std::exception_ptr own;
+  try {
+    mine = give();
+  } catch (...) {
+    own = std::current_exception();
+    failure_ = failure_bytes(own);
+  }
+  begin(vote(own != nullptr ? kFailed : kNothing));
+  try {
+    all = end(max_wait);
+  } catch (...) {
+    if (own != nullptr && first_failed_ == rank()) std::rethrow_exception(own);
+    throw;
+  }
+  return mine;
+}
+
+void RankAgreement::give(Duration max_wait) {
+  const std::string order = talking([&] { return ranks_->broadcast(order_, 0, max_wait); });
+  Votes all;
+  const std::string mine =
+      given_by_all(all, max_wait, [&] { return states_ != nullptr ? states_->give(order) : std::string(); });
+  given_ = talking([&] { return ranks_->gather(mine, 0, max_wait); });
+  if (states_ != nullptr) states_->has_given(order);
+}
+
+std::vector<std::string> RankAgreement::collect(const std::string& order) {
+  collect(order, kNothing);
+  return std::move(given_);
+}
+
+std::optional<std::string> RankAgreement::collect_unless_vetoed(const std::string& order,
+                                                                std::vector<std::string>& given) {
+  veto_.reset();
+  collect(order, kHeedsVeto);
+  if (!veto_) given = std::move(given_);
+  return std::exchange(veto_, std::nullopt);
+}
+
+void RankAgreement::collect(const std::string& order, std::uint64_t bits) {
+  if (is_over_) throw FailedPreconditionError("the ranks of the job have ended by an error: nothing more is saved");
+  if (is_under_way_) held_ = end(options_.max_wait_secs);
+  is_collecting_ = true;
+  order_ = order;
+  try {
+    exchange(vote(kCollect | bits));
+  } catch (...) {
+    is_collecting_ = false;
+    throw;
+  }
+  is_collecting_ = false;
+}
+
+void RankAgreement::meet(std::int64_t next_save, const std::optional<std::string>& veto) {
+  if (is_over_) return;
+  if (is_under_way_) held_ = end(options_.max_wait_secs);
+  Votes votes = vote_with(veto, kNothing);
+  if (is_chief()) votes.least[kNextSave] = next_save;
+  next_save_ = exchange(votes).least[kNextSave];
+  is_save_granted_ = false;
+  are_parts_written_ = false;
+}
+
+bool RankAgreement::meets_at(FunctionRef<std::int64_t()> step) const {
+  return !is_over_ && (is_save_granted_ || are_parts_written_ || (next_save_ != kNoStep && step() >= next_save_));
+}
+
+void RankAgreement::join(Hooks& hooks, Duration stop_grace_period_secs) {
+  options_.stop_grace_period_secs = (std::max)(options_.stop_grace_period_secs, stop_grace_period_secs);
+  const auto last = std::ranges::find(hooks, HookPhase::Report, [](const auto& hook) { return hook->phase(); });
+  const auto states = std::make_shared<RankStatesHook>(*this);
+  if (is_chief()) states_hook_ = states;
+  hooks.insert(last, states);
+}
+
+Peers& RankAgreement::with(const SessionRunHook& hook) {
+  if (std::ranges::find(only_here_, &hook) != only_here_.end()) return none();
+  return *this;
+}
+
+std::optional<std::string> RankAgreement::veto(SessionRef session, const Saver& saver, std::int64_t step) {
+  return states_hook_ != nullptr ? states_hook_->veto(session, saver, step) : std::nullopt;
+}
+
+void RankAgreement::contribute(SessionRef session, const Saver& saver, SaveRequest& request, bool later) {
+  if (states_hook_ == nullptr) return;
+  request.extra = states_hook_->collect(session, saver, request.global_step.value_or(0));
+  request.others = states_hook_->write_parts(session, saver, request, later);
+}
+
+bool RankAgreement::awaits_parts() const noexcept { return states_hook_ != nullptr && states_hook_->awaits_parts(); }
+
+bool RankAgreement::fetch_parts(std::optional<std::int64_t> step) {
+  if (states_hook_ == nullptr) return true;
+  if (step && !states_hook_->ranks_meet_at(*step)) return false;
+  states_hook_->fetch_parts();
+  return true;
+}
+
+Votes RankAgreement::exchange(const Votes& votes) {
+  begin(votes);
+  return end(options_.max_wait_secs);
+}
+
+void RankAgreement::expect_same_options(const MonitoredTrainingSessionOptions& options) {
+  expect_options_of_job(options);
+  Facts facts = facts_about(options);
+  facts.emplace_back("agree_every_n_steps", fmt::format("{}", options_.every_n_steps));
+  expect_same(facts);
+}
+
+void RankAgreement::settle() { exchange(vote(kNothing)); }
+
+std::vector<Facts> RankAgreement::facts_of_all(const Facts& own) {
+  std::vector<Facts> all;
+  for (const std::string& bytes : talking([&] { return ranks_->all_gather(fact_bytes(own), options_.max_wait_secs); }))
+    all.push_back(facts_in(bytes));
+  return all;
+}
+
+void RankAgreement::expect_same(const Facts& facts) {
+  settle();
+  const std::vector<Facts> all = facts_of_all(facts);
+  std::string text;
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    const std::string different = fact_differences(all[rank], all.front());
+    if (!different.empty()) text += fmt::format("; on rank {} {}", rank, different);
+  }
+  if (text.empty()) return;
+  is_over_ = true;  // all ranks see it
+  throw InvalidArgumentError("the ranks of the job must be alike. Compared with rank 0{}", text.substr(1));
+}
+
+void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) {
+  if (size() > 1) refuse_input_of_one_rank(hooks);
+  const Facts own = outputs_of(hooks);
+  expect_same(facts_about(graph, hooks));
+  const std::string shared = shared_outputs(facts_of_all(own));
+  if (shared.empty()) return share_evaluations(hooks);
+  is_over_ = true;  // all ranks see it
+  throw InvalidArgumentError(
+      "several ranks would write the same: {}. Put the hook into chief_only_hooks, or give each rank a path of its own",
+      shared);
+}
+
+std::string RankAgreement::from_chief(std::string bytes) {
+  settle();
+  return talking([&] { return ranks_->broadcast(std::move(bytes), 0, options_.max_wait_secs); });
+}
+
+std::string RankAgreement::same_for_all(FunctionRef<std::string()> give) {
+  if (is_over_) throw FailedPreconditionError("the ranks of the job have ended by an error: they share nothing more");
+  if (is_under_way_) held_ = end(options_.max_wait_secs);
+  Votes all;
+  std::string mine = given_by_all(all, options_.max_wait_secs, give);
+  if ((all.any & kStop) != 0) return mine;  // the rank that has asked to stop is not here
+  return talking([&] { return ranks_->broadcast(std::move(mine), 0, options_.max_wait_secs); });
+}
+
+void RankAgreement::share_evaluations(const Hooks& hooks) {
+  const std::vector<Facts> of_ranks = facts_of_all(evaluations_of(hooks));
+  try {
+    only_here_ = evaluations_of_one_rank(hooks, of_ranks);
+  } catch (...) {
+    is_over_ = true;  // all ranks see it
+    throw;
+  }
+}
+
+std::vector<std::string> RankAgreement::to_chief(const std::string& bytes) {
+  settle();
+  return talking([&] { return ranks_->gather(bytes, 0, options_.max_wait_secs); });
+}
+
+std::shared_ptr<SessionCreator> RankAgreement::creator(std::shared_ptr<ChiefSessionCreator> alone) {
+  return std::make_shared<RankSessionCreator>(shared_from_this(), *alone);
+}
+
+bool RankAgreement::is_due(const RecoverableSession& session) const {
+  return boundary_ % options_.every_n_steps == 0 || session.session()->stops_on_all_ranks();
+}
+
+Votes RankAgreement::wishes(RecoverableSession& session, HookServices& services) {
+  wants_stop_ |= session.should_stop();
+  reason_ = services.stop_reason();
+  if (wants_stop_ && reason_.empty()) reason_ = "one of its threads asked to stop";
+  std::uint64_t bits =
+      (wants_stop_ ? stop_bits(services) : kNothing) | (std::exchange(wishes_save_, false) ? kSave : kNothing);
+  if (states_ != nullptr && states_->awaits_parts()) bits |= states_->is_writing() ? kAwaits | kWrites : kAwaits;
+  Votes votes = vote(bits);
+  votes.least[kBoundary] = votes.greatest[kBoundary] = boundary_;
+  if (is_chief()) votes.least[kNextSave] = chiefs_next_save_;
+  return votes;
+}
+
+Votes RankAgreement::outstanding() {
+  if (!held_) return end(options_.max_wait_secs);
+  const Votes held = *held_;
+  held_.reset();
+  return held;
+}
+
+bool RankAgreement::follow(const Votes& all, RecoverableSession& session, HookServices& services) {
+  if ((all.any & kSave) != 0) {
+    services.grant_save();
+    wishes_save_ = false;  // what was asked for meanwhile is in that save, too
+    is_save_granted_ = true;
+  }
+  if ((all.any & (kAwaits | kWrites)) == kAwaits) are_parts_written_ = true;
+  next_save_ = all.least[kNextSave];
+  if (has_agreed_to_stop_) {
+    services.set_stop_reason(reason_);
+    session.session()->request_stop();
+  }
+  return has_agreed_to_stop_;
+}
+
+void RankAgreement::begin_round(RecoverableSession& session, HookServices& services) {
+  is_undecided_ = true;
+  if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
+  try {  // a loop that never asks should_stop() decides here
+    if (std::exchange(has_run_, true) && decide(session, services)) return;
+    if (!is_outstanding() && is_due(session)) begin(wishes(session, services));
+  } catch (...) { take_failure(session); }
+}
+
+bool RankAgreement::decide(RecoverableSession& session, HookServices& services) {
+  if (is_due(session) && !is_outstanding()) begin(wishes(session, services));
+  bool stop = false;
+  if (is_outstanding()) stop = follow(outstanding(), session, services);
+  // After a round that began before the last run, which may have been the last of all ranks.
+  if (!stop && session.session()->stops_on_all_ranks())
+    stop = follow(exchange(wishes(session, services)), session, services);
+  ++boundary_;
+  if (!stop && session.session()->take_back_stop()) wants_stop_ = true;  // until the others agree
+  return stop;
+}
+
+bool RankAgreement::should_stop(RecoverableSession& session, HookServices& services) noexcept {
+  if (is_over_ || has_agreed_to_stop_) return true;
+  try {
+    if (has_failed(session)) return true;  // `close` tells the others
+    if (session.is_busy()) return session.session()->stops_on_all_ranks();
+    has_run_ = false;
+    return std::exchange(is_undecided_, false) && decide(session, services);
+  } catch (...) {
+    take_failure(session);
+    return true;
+  }
+}
+
+void RankAgreement::leave(const std::string& reason, RecoverableSession& session, HookServices& services) {
+  if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
+  try {
+    if (is_outstanding() && follow(outstanding(), session, services)) return;
+    services.set_stop_reason(reason);
+    reason_ = services.stop_reason();
+    follow(exchange(vote_with(services.save_veto(), stop_bits(services))), session, services);
+  } catch (...) { take_failure(session); }
+}
+
+void RankAgreement::finish(const std::exception_ptr& error) {
+  if (is_over_) return;
+  if (error != nullptr) return fail(error);
+  settle();
+  is_over_ = true;
+}
+
+void RankAgreement::fail(const std::exception_ptr& error) noexcept {
+  if (is_over_) return;
+  try {
+    failure_ = failure_bytes(error);
+    log_error("rank {} has failed, and tells the other ranks: {}", ranks_->rank(), failure_message(failure_));
+    if (is_under_way_) static_cast<void>(end(options_.stop_grace_period_secs));
+    begin(vote(kFailed));
+    static_cast<void>(end(options_.stop_grace_period_secs));
+  } catch (...) {  // its own error again, or another one
+    if (first_failed_ != ranks_->rank())
+      log_error("rank {} has failed, and its error is not the first: {}", ranks_->rank(),
+                describe(std::current_exception()));
+  }
+  is_over_ = true;
+}
+
+void RankAgreement::take_failure(RecoverableSession& session) noexcept {
+  is_over_ = true;
+  try {
+    session.session()->coordinator().request_stop(std::current_exception());
+  } catch (...) { log_error("the error of another rank is lost: {}", describe(std::current_exception())); }
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of rank_session_creator.hpp.
+#pragma once
+
+#include <trainhook/ranks/rank_session_creator.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/device_read.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/process_identity.hpp>
+#include <trainhook/monitored/hook_states.hpp>
+#include <trainhook/ranks/rank_state.hpp>
+#include <trainhook/ranks/share_variables.hpp>
+
+namespace trainhook::detail {
+
+// How the chief's messages begin: check what that checkpoint has of this rank; that one was restored, or none.
+inline constexpr char kCheck = 'c';
+inline constexpr char kRestored = 'r';
+
+RankSessionCreator::RankSessionCreator(std::shared_ptr<StartRounds> rounds, const ChiefSessionCreator& alone)
+    : rounds_(std::move(rounds)), graph_(&alone.graph()), open_(alone.open()), options_(alone.options()) {}
+
+OwnedSession RankSessionCreator::create_session() {
+  expect_shared_directory();
+  OwnedSession owned = rounds_->rank() == 0 ? create_as_chief() : create_as_other();
+  try {
+    rounds_->settle();
+  } catch (...) {
+    owned.close();
+    throw;
+  }
+  return owned;
+}
+
+/// A file that exists as long as this.
+class RankSessionCreator::Token {
+ public:
+  Token(FileSystem& file_system, const std::string& directory)
+      : file_system_(&file_system), name_("ranks" + bundle_temporary_suffix()), path_(join_path(directory, name_)) {
+    try {
+      if (file_system.is_directory(directory)) file_system.create_writable(path_, WriteMode::Exclusive)->close();
+      is_there_ = file_system.exists(path_);
+    } catch (const Error& error) { log_warning("whether all ranks share {} cannot be told: {}", directory, error); }
+  }
+  Token(const Token&) = delete;
+  Token& operator=(const Token&) = delete;
+  ~Token() {
+    try {
+      if (is_there_) file_system_->remove_file(path_);
+    } catch (...) { log_warning("{} stays there: {}", path_, describe(std::current_exception())); }
+  }
+
+  /// In the directory; empty if there is no file.
+  [[nodiscard]] std::string name() const { return is_there_ ? name_ : ""; }
+
+ private:
+  FileSystem* file_system_;
+  std::string name_;
+  std::string path_;
+  bool is_there_ = false;
+};
+
+// Rank 0 puts a file into the directory, and the others look for it.
+void RankSessionCreator::expect_shared_directory() const {
+  const std::string& directory = options_.checkpoint_dir;
+  if (directory.empty() || rounds_->size() == 1) return;
+  std::optional<Token> token;
+  if (rounds_->rank() == 0) token.emplace(file_system(), directory);
+  const std::string name = rounds_->from_chief(token ? token->name() : "");
+  if (rounds_->rank() != 0 && !name.empty() &&
+      !read_from_device([&] { return file_system().exists(join_path(directory, name)); })) {
+    throw FailedPreconditionError(
+        "checkpoint_dir '{}' of rank {}, on {}, is not that of rank 0: "
+        "a file that rank 0 has put there is not in it. It must be a directory that all machines of the job share",
+        directory, rounds_->rank(), host_name());
+  }
+  rounds_->settle();
+}
+
+void RankSessionCreator::share(SessionRef session) const {
+  share_variables(session, rounds_->rank() == 0,
+                  [&](std::string bytes) { return rounds_->from_chief(std::move(bytes)); });
+}
+
+OwnedSession RankSessionCreator::create_as_chief() {
+  ChiefSessionCreatorOptions options = options_;
+  if (rounds_->size() > 1)
+    options.why_damaged = [this](const std::string& prefix) { return why_damaged_for_others(prefix); };
+  std::string start;
+  const auto open = [&] {
+    OwnedSession opened = open_();
+    if (rounds_->size() > 1 && !options_.checkpoint_dir.empty())
+      start = rank_state_bytes(start_of_rank(opened.session));
+    return opened;
+  };
+  OwnedSession owned = ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
+  try {
+    static_cast<void>(rounds_->from_chief(kRestored + owned.restored_from));
+    if (!owned.restored_from.empty()) {
+      report_other_ranks(owned.restored_from);
+      static_cast<void>(rounds_->from_chief(std::move(start)));
+    }
+    share(owned.session);
+  } catch (...) {
+    owned.close();
+    throw;
+  }
+  return owned;
+}
+
+std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std::string& prefix) const {
+  if (std::string own = why_damaged(prefix); !own.empty()) return own;  // which would be so for all
+  static_cast<void>(rounds_->from_chief(kCheck + prefix));
+  const std::vector<std::string> answers = rounds_->to_chief({});
+  const auto damage = std::ranges::find_if(answers, [](const std::string& answer) { return !answer.empty(); });
+  if (damage == answers.end()) return std::nullopt;
+  return fmt::format("rank {}: {}", damage - answers.begin(), *damage);
+}
+
+// What rank 0 has restored; checks the checkpoints that it asks about before.
+std::string RankSessionCreator::wait_for_restored() const {
+  for (;;) {
+    const std::string order = rounds_->from_chief({});
+    const std::string prefix = order.substr((std::min)(order.size(), std::size_t{1}));
+    if (!prefix.empty()) expect_readable(prefix);
+    if (!order.starts_with(kCheck)) return prefix;
+    static_cast<void>(rounds_->to_chief(why_damaged(prefix)));
+  }
+}
+
+std::string RankSessionCreator::why_damaged(const std::string& prefix) const try {
+  const BundleFiles files = rounds_->rank() == 0 ? BundleFiles::Check : BundleFiles::AsRead;
+  const BundleReader reader(prefix, {.file_system = &file_system(), .files = files});
+  reader.verify(rank_prefix(rounds_->rank()));
+  reader.verify(kNumRanks);
+  return {};
+} catch (const DataLossError& error) { return error.what(); }
+
+// If rank 0 has restored a checkpoint, this session gets the variables when it is opened, before what is of this rank
+// is restored: then it has all that it is to be ready with.
+OwnedSession RankSessionCreator::create_as_other() {
+  const std::string prefix = wait_for_restored();
+  ChiefSessionCreatorOptions options = options_;
+  options.checkpoint_dir.clear();
+  options.checkpoint_filename_with_path = prefix;
+  options.own_state = rank_prefix(rounds_->rank());
+  const auto shared = [&](OwnedSession owned) {
+    try {
+      share(owned.session);
+    } catch (...) {
+      owned.close();
+      throw;
+    }
+    return owned;
+  };
+  if (prefix.empty()) return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
+  std::unordered_set<std::string> own;
+  if (const auto of_ranks = names_if_new(prefix)) {
+    options.keeps = [&own, this, of_ranks](const std::string& name) {
+      return own.contains(name) || differs_between_ranks(name, *of_ranks);
+    };
+  }
+  const auto open = [&] {
+    const RankState chiefs = rank_state_in(rounds_->from_chief({}), 0);
+    OwnedSession opened = open_();
+    const std::vector<std::string> differing = parts_that_differ(start_of_rank(opened.session), chiefs);
+    own.insert(differing.begin(), differing.end());
+    return shared(std::move(opened));
+  };
+  return ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
+}
+
+// A new rank keeps its own state of this kind: a copy of rank 0's generator would draw the same for ever. But hooks
+// decide the same on all ranks, and inputs that are equal at the start are one input.
+bool RankSessionCreator::differs_between_ranks(const std::string& name,
+                                               const std::set<std::string, std::less<>>& of_ranks) const {
+  if (name == HookStates::kName) return false;
+  for (const auto& input : graph_->collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
+    if (input.state_name == name) return false;
+  const auto below = of_ranks.lower_bound(name + "/");
+  return of_ranks.contains(name) || (below != of_ranks.end() && below->starts_with(name + "/"));
+}
+
+FileSystem& RankSessionCreator::file_system() const { return *options_.file_system; }
+
+void RankSessionCreator::expect_readable(const std::string& prefix) const {
+  if (read_from_device([&] { return checkpoint_exists(file_system(), prefix); })) return;
+  throw NotFoundError(
+      "{}, which rank 0 restores, is not there for rank {}: checkpoint_dir must be a directory that all machines of "
+      "the "
+      "job share",
+      prefix, rounds_->rank());
+}
+
+inline std::vector<std::string> names_in(const BundleReader& reader) {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : reader.entries()) names.push_back(name);
+  return names;
+}
+
+// The names that ranks have of their own in a checkpoint; nothing if this rank is not new to it. A rank whose state was
+// the chief's has nothing there, so the number of ranks decides. An earlier version did not write it: there, ranks are
+// new to a run of one process only.
+std::optional<std::set<std::string, std::less<>>> RankSessionCreator::names_if_new(const std::string& prefix) const {
+  const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
+  std::set<std::string, std::less<>> of_ranks = names_of_ranks(names_in(reader));
+  const bool is_new = reader.has_tensor(kNumRanks)
+                          ? rounds_->rank() >= reader.get_tensor(kNumRanks).scalar<std::int64_t>()
+                          : of_ranks.empty();
+  return is_new ? std::optional(std::move(of_ranks)) : std::nullopt;
+}
+
+void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
+  const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
+  const std::vector<int> others = ranks_beyond(rounds_->size(), names_in(reader));
+  if (others.empty()) return;
+  log_info("{} has the state of {} ranks that this job of {} does not have; the first is rank {}. It is left out",
+           prefix, others.size(), rounds_->size(), others.front());
+}
+
+}  // namespace trainhook::detail

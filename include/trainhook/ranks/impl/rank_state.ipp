@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of rank_state.hpp.
+#pragma once
+
+#include <trainhook/ranks/rank_state.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph_def/tensor_proto.hpp>
+#include <trainhook/graph_def/tensor_proto_reader.hpp>
+#include <trainhook/proto/message.hpp>
+#include <trainhook/proto/tensor_message.hpp>
+
+namespace trainhook::detail {
+
+inline constexpr std::string_view kRankPrefix = "_trainhook/ranks/";
+inline constexpr std::string_view kVersionOfHook = "/version";
+
+struct StateEntryMessage {
+  std::optional<std::string_view> name{};  // written even if it is empty
+  std::optional<TensorMessage> tensor{};
+};
+template <>
+inline constexpr auto kFields<StateEntryMessage> =
+    std::tuple(field(1, "name", &StateEntryMessage::name), field(2, "tensor", &StateEntryMessage::tensor));
+
+struct StatePartMessage {
+  std::optional<std::string_view> name{};  // written even if it is empty
+  std::vector<StateEntryMessage> entries{};
+};
+template <>
+inline constexpr auto kFields<StatePartMessage> =
+    std::tuple(field(1, "name", &StatePartMessage::name), field(2, "entries", &StatePartMessage::entries));
+
+struct RankStateMessage {
+  std::vector<StatePartMessage> parts{};
+};
+template <>
+inline constexpr auto kFields<RankStateMessage> = std::tuple(field(1, "parts", &RankStateMessage::parts));
+
+// The wanted auxiliary state, and the input positions that a saveable asks for.
+template <class IsWanted>
+[[nodiscard]] RankState parts_of_session(SessionRef session, IsWanted is_wanted) {
+  std::set<std::string> wanted_input;
+  for (const auto& item : session.graph().collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
+    wanted_input.insert(item.state_name);
+  std::vector<std::string> names;
+  for (const StateSpec& spec : session.state()) {
+    if ((spec.kind == StateKind::Auxiliary && is_wanted(spec)) ||
+        (spec.kind == StateKind::Input && wanted_input.contains(spec.name)))
+      names.push_back(spec.name);
+  }
+  RankState state;
+  for (NamedTensor& value : session.snapshot(names)) {
+    std::string name = value.name;
+    state.push_back({.name = std::move(name), .entries = {std::move(value)}});
+  }
+  return state;
+}
+
+RankState start_of_rank(SessionRef session) {
+  return parts_of_session(session, [](const StateSpec& spec) { return spec.is_generator; });
+}
+
+RankState state_of_rank(SessionRef session) {
+  RankState state = parts_of_session(session, [](const StateSpec&) { return true; });
+  for (const auto& saveable : session.graph().collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects)) {
+    state.push_back({.name = saveable->name(), .entries = entries_of(*saveable)});
+  }
+  return state;
+}
+
+std::string rank_state_bytes(const RankState& state) {
+  RankStateMessage message;
+  for (const StatePart& part : state) {
+    StatePartMessage& written = message.parts.emplace_back();
+    written.name = part.name;
+    for (const NamedTensor& entry : part.entries) written.entries.push_back({entry.name, tensor_message(entry.tensor)});
+  }
+  return message_bytes(message);
+}
+
+RankState rank_state_in(std::string_view bytes, int rank) {
+  const std::string what = fmt::format("the state that rank {} has sent", rank);
+  FillBudget budget;
+  RankState state;
+  for (const StatePartMessage& message : parse_message<RankStateMessage>(bytes, what).parts) {
+    StatePart& part = state.emplace_back();
+    part.name = message.name.value_or("");
+    for (const StateEntryMessage& entry : message.entries) {
+      if (entry.name.value_or("").empty() || !entry.tensor) throw DataLossError("{}: a value lacks its name", what);
+      part.entries.push_back({std::string(*entry.name), read_tensor(*entry.tensor, what, budget)});
+    }
+  }
+  return state;
+}
+
+std::string rank_prefix(int rank) { return fmt::format("{}{}/", kRankPrefix, rank); }
+
+// By name; those of hooks for each hook, and nothing for a hook that has only a version.
+using EntriesByName = std::map<std::string_view, const Tensor*>;
+using EntriesByGroup = std::map<std::string_view, EntriesByName>;
+
+inline std::string_view group_of(const StatePart& part, const NamedTensor& entry, bool by_hook) {
+  return by_hook ? std::string_view(entry.name).substr(0, entry.name.find('/', part.name.size() + 1))
+                 : std::string_view();
+}
+
+inline EntriesByGroup grouped(const StatePart& part, bool by_hook) {
+  EntriesByGroup groups;
+  for (const NamedTensor& entry : part.entries) {
+    const std::string_view group = group_of(part, entry, by_hook);
+    EntriesByName& entries = groups[group];
+    const bool is_value = !by_hook || entry.name.substr((std::min)(group.size(), entry.name.size())) != kVersionOfHook;
+    if (is_value) entries.emplace(entry.name, &entry.tensor);
+  }
+  return groups;
+}
+
+inline bool is_same(const EntriesByName& a, const EntriesByName& b) {
+  return std::ranges::equal(a, b, [](const auto& left, const auto& right) {
+    return left.first == right.first && *left.second == *right.second;
+  });
+}
+
+using PartsByName = std::map<std::string_view, const StatePart*>;
+
+inline PartsByName parts_by_name(const RankState& state) {
+  PartsByName parts;
+  for (const StatePart& part : state) parts.emplace(part.name, &part);
+  return parts;
+}
+
+// Whether the chief has the same in that part; of the part of all hooks, in those that the rank has.
+inline bool is_chiefs(const StatePart& part, const PartsByName& chiefs, bool by_hook) {
+  const auto chiefs_part = chiefs.find(part.name);
+  const EntriesByGroup mine = grouped(part, by_hook);
+  const EntriesByGroup others = chiefs_part == chiefs.end() ? EntriesByGroup() : grouped(*chiefs_part->second, by_hook);
+  if (!by_hook && mine.size() != others.size()) return false;
+  return std::ranges::all_of(mine, [&](const auto& group) {
+    const auto other = others.find(group.first);
+    return is_same(group.second, other == others.end() ? EntriesByName() : other->second);
+  });
+}
+
+std::vector<std::string> parts_that_differ(const RankState& state, const RankState& chiefs) {
+  std::vector<std::string> names;
+  const PartsByName chiefs_parts = parts_by_name(chiefs);
+  for (const StatePart& part : state) {
+    if (!is_chiefs(part, chiefs_parts, false)) names.push_back(part.name);
+  }
+  return names;
+}
+
+std::vector<NamedTensor> own_entries(int rank, const RankState& state, const RankState& chiefs,
+                                     std::string_view hooks) {
+  const std::string prefix = rank_prefix(rank);
+  std::vector<NamedTensor> entries;
+  const PartsByName chiefs_parts = parts_by_name(chiefs);
+  for (const StatePart& part : state) {
+    const bool by_hook = part.name == hooks;
+    if (is_chiefs(part, chiefs_parts, by_hook)) continue;
+    const EntriesByGroup groups = grouped(part, by_hook);
+    const bool has_values = std::ranges::any_of(groups, [](const auto& group) { return !group.second.empty(); });
+    for (const NamedTensor& entry : part.entries) {
+      const bool is_needed = !has_values || !groups.at(group_of(part, entry, by_hook)).empty();
+      if (is_needed) entries.push_back({prefix + entry.name, entry.tensor});
+    }
+  }
+  return entries;
+}
+
+std::set<std::string, std::less<>> names_of_ranks(const std::vector<std::string>& names) {
+  std::set<std::string, std::less<>> found;
+  for (const std::string_view name : names) {
+    if (name.starts_with(kRankPrefix))
+      found.emplace(name.substr((std::min)(name.find('/', kRankPrefix.size()), name.size() - 1) + 1));
+  }
+  return found;
+}
+
+std::vector<int> ranks_beyond(int size, const std::vector<std::string>& names) {
+  std::set<int> ranks;
+  for (std::string_view name : names) {
+    if (!name.starts_with(kRankPrefix)) continue;
+    name.remove_prefix(kRankPrefix.size());
+    int rank = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+    if (error == std::errc() && end != name.data() + name.size() && *end == '/' && rank >= size) ranks.insert(rank);
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+}  // namespace trainhook::detail

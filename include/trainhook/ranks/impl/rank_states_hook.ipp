@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of rank_states_hook.hpp.
+#pragma once
+
+#include <trainhook/ranks/rank_states_hook.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/monitored/hook_states.hpp>
+#include <trainhook/proto/message.hpp>
+#include <trainhook/ranks/rank_state.hpp>
+#include <trainhook/ranks/sharded_save.hpp>
+#include <trainhook/ranks/variable_digests.hpp>
+
+namespace trainhook::detail {
+
+// How the chief's orders begin: what a rank has of its own, and the digests of its variables; write a part of a
+// checkpoint; hand over such parts; the digests alone, and whether it objects to a save.
+inline constexpr char kStates = 's';
+inline constexpr char kWrite = 'w';
+inline constexpr char kParts = 'p';
+inline constexpr char kQuestion = 'q';
+
+// The reply to the first and to the last of them.
+struct RankReplyMessage {
+  VariableDigests variables{};
+  std::string state{};
+};
+template <>
+inline constexpr auto kFields<VariableDigests> =
+    std::tuple(field(1, "step", &VariableDigests::step), field(2, "values", &VariableDigests::values));
+template <>
+inline constexpr auto kFields<RankReplyMessage> =
+    std::tuple(field(1, "variables", &RankReplyMessage::variables), field(2, "state", &RankReplyMessage::state));
+
+RankStatesHook::~RankStatesHook() = default;
+
+void RankStatesHook::begin(Graph& graph) { has_global_step_ = get_global_step(graph).has_value(); }
+
+std::string RankStatesHook::give(const std::string& order) {
+  if (order.starts_with(kWrite)) return fmt::format("{}", own_step());
+  if (order.starts_with(kParts)) return shards_.give(std::string_view(order).substr(1));
+  if (!session_.has_value()) return "";
+  RankReplyMessage reply{.variables = digests_of(session_, own_step())};
+  if (order.starts_with(kStates)) reply.state = rank_state_bytes(state_of_rank(session_));
+  return message_bytes(reply);
+}
+
+std::int64_t RankStatesHook::own_step() const {
+  const std::optional<Variable> step = get_global_step(session_.graph());
+  if (!step) return 0;
+  const std::string name = step->name();
+  return session_.snapshot(std::span(&name, 1)).at(0).tensor.scalar<std::int64_t>();
+}
+
+void RankStatesHook::has_given(const std::string& order) {
+  if (order.starts_with(kWrite))
+    shards_.begin(sharded_save_in(std::string_view(order).substr(1)), session_, services().file_system());
+}
+
+template <class Ask>
+auto RankStatesHook::asking(Ask ask) {
+  rounds_->serve(*this);
+  try {
+    return ask();
+  } catch (...) {
+    failure_ = std::current_exception();
+    shards_.cancel(failure_);
+    throw;
+  }
+}
+
+std::vector<std::string> RankStatesHook::ask_all(const std::string& order) {
+  return asking([&] { return rounds_->collect(order); });
+}
+
+bool RankStatesHook::ranks_meet_at(std::int64_t step) const {
+  return depth_ == 0 || (depth_ == 1 && rounds_->meets_at([step] { return step; }));
+}
+
+inline bool saves_all(const SaverOptions& saver) {
+  return saver.var_list.empty() && saver.with_saveables &&
+         std::ranges::find(saver.kinds, StateKind::Auxiliary) != saver.kinds.end();
+}
+
+bool RankStatesHook::can_collect(std::int64_t step) const {
+  return depth_ == 0 || rounds_->meets_at([step] { return step; });
+}
+
+std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver& saver, std::int64_t step) {
+  if (rounds_->size() == 1 || !can_collect(step)) return std::nullopt;
+  if (veto_) return *veto_;
+  session_ = session;
+  const char order = saves_all(saver.options()) ? kStates : kQuestion;
+  std::vector<std::string> given;
+  std::optional<std::string> reason =
+      asking([&] { return rounds_->collect_unless_vetoed(std::string(1, order), given); });
+  if (!reason) keep(given, order == kStates);
+  veto_ = reason;
+  return reason;
+}
+
+std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, const Saver& saver, std::int64_t step) {
+  if (rounds_->size() == 1 || !saves_all(saver.options())) return {};
+  if (collected_) return *collected_;
+  if (!can_collect(step)) {
+    log_warning(
+        "the checkpoint of step {} lacks what ranks other than the chief have of their own: they do not know of it",
+        step);
+    return {};
+  }
+  session_ = session;
+  keep(ask_all(std::string(1, kStates)), true);
+  return *collected_;
+}
+
+void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states) {
+  std::vector<RankReplyMessage> replies;
+  std::vector<VariableDigests> digests;
+  for (std::size_t rank = 0; rank < given.size(); ++rank) {
+    replies.push_back(parse_message<RankReplyMessage>(given[rank], fmt::format("the reply of rank {}", rank)));
+    digests.push_back(std::move(replies.back().variables));
+  }
+  expect_equal_variables(session_, digests);
+  if (!has_states) return;
+  const RankState chiefs = rank_state_in(replies.at(0).state, 0);
+  std::vector<NamedTensor> entries;
+  for (int rank = 1; rank < rounds_->size(); ++rank) {
+    const RankState state = rank_state_in(replies.at(static_cast<std::size_t>(rank)).state, rank);
+    std::vector<NamedTensor> own = own_entries(rank, state, chiefs, HookStates::kName);
+    std::ranges::move(own, std::back_inserter(entries));
+  }
+  if (rounds_->size() > 1) entries.push_back({std::string(kNumRanks), Tensor(std::int64_t{rounds_->size()})});
+  collected_ = std::move(entries);
+}
+
+void RankStatesHook::forget_answers() noexcept {
+  collected_.reset();
+  veto_.reset();
+}
+
+std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
+                                                        const SaveRequest& request, bool later) {
+  const std::int64_t step = request.global_step.value_or(0);
+  if (!saver.options().sharded || !ranks_meet_at(step) || &saver.file_system() != &services().file_system())
+    return nullptr;
+  ShardedSave save{.prefix = saver.prefix_of(request),
+                   .suffix = bundle_temporary_suffix(),
+                   .names = divide_by_bytes(saver.chosen_state(session), session.graph(), rounds_->size()),
+                   .refuse_non_finite = saver.options().refuse_non_finite,
+                   .later = later};
+  if (save.num_parts() == 1) return nullptr;
+  session_ = session;
+  const auto parts = std::make_shared<PartsOfOthers>(std::move(save), saver.file_system());
+  if (!later) parts->fetch_by([this] { fetch_parts(); });
+  shards_.expect(parts);
+  const std::vector<std::string> steps = ask_all(kWrite + sharded_save_bytes(parts->save()));
+  const auto other = std::ranges::find_if(steps, [&](const std::string& text) { return text != steps.front(); });
+  if (other == steps.end()) return parts;
+  log_warning("rank 0 writes all of the checkpoint of step {}, because rank {} has ended at step {}", step,
+              other - steps.begin(), *other);
+  return nullptr;  // so that the parts are dropped
+}
+
+void RankStatesHook::fetch_parts() {
+  if (awaits_parts()) shards_.take(ask_all(kParts + shards_.order()));
+}
+
+// A save may have been allowed to fail by the error of a rank, by which all end.
+void RankStatesHook::meet(std::int64_t next_save) {
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  rounds_->meet(next_save, rounds_->rank() > 0 ? services().save_veto() : std::nullopt);
+  forget_answers();
+}
+
+void RankStatesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
+  session_ = session;
+  session_.set_rank(rounds_->rank(), rounds_->size());
+  rounds_->serve(*this);
+  meet(Peers::kAnyStep);
+}
+
+SessionRunArgs RankStatesHook::before_run(SessionRunContext& /*context*/) {
+  ++depth_;
+  return {};
+}
+
+void RankStatesHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
+  depth_ = (std::max)(depth_ - 1, 0);
+  if (depth_ > 0) return;
+  forget_answers();
+  const std::int64_t next_save = rounds_->take_expected_save();
+  const auto step = [&] { return has_global_step_ ? context.global_step() : Peers::kNoStep; };
+  if (failure_ != nullptr || (!rounds_->has_agreed_to_stop() && rounds_->meets_at(step))) {
+    if (rounds_->rank() == 0 && rounds_->are_parts_written()) fetch_parts();
+    meet(next_save);
+  }
+  if (rounds_->has_agreed_to_stop()) context.request_stop(rounds_->stop_reason());
+}
+
+void RankStatesHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {
+  depth_ = (std::max)(depth_ - 1, 0);
+  if (depth_ == 0) forget_answers();
+}
+
+void RankStatesHook::end(SessionRef session) {
+  session_ = session;
+  if (rounds_->rank() == 0 && failure_ == nullptr) fetch_parts();  // of saves that have failed
+  meet(Peers::kNoStep);
+}
+
+void RankStatesHook::abort(const std::exception_ptr& /*error*/) noexcept {
+  shards_.cancel(std::make_exception_ptr(CancelledError("the session has ended by an error")));
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of sharded_save.hpp.
+#pragma once
+
+#include <trainhook/ranks/sharded_save.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/non_finite.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/proto/message.hpp>
+
+namespace trainhook::detail {
+
+struct RankNamesMessage {
+  std::vector<std::string> name{};
+};
+template <>
+inline constexpr auto kFields<RankNamesMessage> = std::tuple(field(1, "name", &RankNamesMessage::name));
+
+// ShardedSave, as ranks send it.
+struct ShardedSaveMessage {
+  std::string prefix{};
+  std::string suffix{};
+  bool refuse_non_finite = false;
+  bool later = false;
+  std::vector<RankNamesMessage> rank{};
+};
+template <>
+inline constexpr auto kFields<ShardedSaveMessage> =
+    std::tuple(field(1, "prefix", &ShardedSaveMessage::prefix), field(2, "suffix", &ShardedSaveMessage::suffix),
+               field(3, "refuse_non_finite", &ShardedSaveMessage::refuse_non_finite),
+               field(4, "later", &ShardedSaveMessage::later), field(5, "rank", &ShardedSaveMessage::rank));
+
+std::string sharded_save_bytes(const ShardedSave& save) {
+  ShardedSaveMessage message{
+      .prefix = save.prefix, .suffix = save.suffix, .refuse_non_finite = save.refuse_non_finite, .later = save.later};
+  for (const std::vector<std::string>& names : save.names) message.rank.push_back({names});
+  return message_bytes(message);
+}
+
+ShardedSave sharded_save_in(std::string_view bytes) {
+  auto message = parse_message<ShardedSaveMessage>(bytes, "the chief's order to save");
+  if (message.prefix.empty() || message.suffix.empty())
+    throw DataLossError("the chief's order to save names no checkpoint");
+  ShardedSave save{.prefix = std::move(message.prefix),
+                   .suffix = std::move(message.suffix),
+                   .refuse_non_finite = message.refuse_non_finite,
+                   .later = message.later};
+  for (RankNamesMessage& rank : message.rank) save.names.push_back(std::move(rank.name));
+  return save;
+}
+
+// Whether the name is one of these, or below one.
+inline bool is_at_or_below(std::string_view name, const std::set<std::string, std::less<>>& names) {
+  while (!names.contains(name)) {
+    const std::size_t end = name.rfind('/');
+    if (end == std::string_view::npos) return false;
+    name = name.substr(0, end);
+  }
+  return true;
+}
+
+std::vector<StateSpec> equal_variables(const std::vector<StateSpec>& state, const Graph& graph) {
+  std::set<std::string, std::less<>> trained;
+  for (const Variable& variable : trainable_variables(graph)) trained.insert(variable.name());
+  std::vector<StateSpec> equal;
+  std::ranges::copy_if(state, std::back_inserter(equal), [&trained](const StateSpec& spec) {
+    return spec.kind == StateKind::Variable && spec.dtype != DType::String && is_at_or_below(spec.name, trained);
+  });
+  return equal;
+}
+
+std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state, const Graph& graph,
+                                                      int ranks) {
+  const std::vector<StateSpec> equal = equal_variables(state, graph);
+  std::vector<std::pair<std::uint64_t, std::string_view>> by_size;
+  for (const StateSpec& spec : equal) {
+    const std::uint64_t elements =
+        spec.shape.is_fully_known() ? static_cast<std::uint64_t>(spec.shape.known().num_elements()) : 0;
+    by_size.emplace_back(dtype_size(spec.dtype) * elements, spec.name);
+  }
+  std::ranges::sort(by_size, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(ranks));
+  std::vector<std::vector<std::string>> names(bytes.size());
+  for (const auto& [size, name] : by_size) {
+    const auto least = std::ranges::min_element(bytes);
+    *least += size;
+    names[static_cast<std::size_t>(least - bytes.begin())].emplace_back(name);
+  }
+  while (names.size() > 1 && names.back().empty()) names.pop_back();
+  for (std::vector<std::string>& of_rank : names) std::ranges::sort(of_rank);
+  names.front().clear();
+  return names;
+}
+
+ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank, FileSystem& file_system)
+    : part_(save.part_of(static_cast<std::uint32_t>(rank))) {
+  std::vector<NamedTensor> snapshot;
+  VariableSlices slices;
+  std::exception_ptr error;
+  try {
+    slices = VariableSlices(session.graph());
+    if (save.later) snapshot = session.snapshot(save.names.at(part_.number));
+  } catch (...) { error = std::current_exception(); }
+  write_ = std::packaged_task<std::string()>(
+      [this, session, save, slices = std::move(slices), snapshot = std::move(snapshot), error, &file_system] {
+        if (error != nullptr) std::rethrow_exception(error);
+        return write(session, save, slices, snapshot, file_system);
+      });
+  index_ = write_.get_future();
+  const auto run = [this] {
+    write_();
+    write_ = {};  // gives back the snapshot
+  };
+  try {
+    if (save.later) thread_ = Thread("a background save", run);
+  } catch (const ResourceExhaustedError& resource_error) {
+    log_warning("{}; the step waits until this rank's part is written", resource_error.what());
+  }
+  if (!thread_.joinable()) run();
+}
+
+std::string ShardOfRank::write(SessionRef session, const ShardedSave& save, const VariableSlices& slices,
+                               const std::vector<NamedTensor>& snapshot, FileSystem& file_system) {
+  writer_ =
+      std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = &part_});
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    if (save.refuse_non_finite) expect_finite(name, tensor, save.prefix);
+    slices.add(*writer_, name, tensor);
+  };
+  if (save.later) {
+    for (const NamedTensor& value : snapshot) add(value.name, value.tensor);
+  } else {
+    for (const std::string& name : save.names.at(part_.number))
+      add(name, session.gives_saved_values() ? session.saved_value(name)
+                                             : session.snapshot(std::span(&name, 1)).at(0).tensor);
+  }
+  return writer_->finish_part();
+}
+
+ShardOfRank::~ShardOfRank() { thread_.join(); }
+
+bool ShardOfRank::is_writing() const {
+  return index_.valid() && index_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+
+std::string ShardOfRank::take() {
+  std::string index = index_.get();
+  writer_->release();
+  return index;
+}
+
+PartsOfOthers::PartsOfOthers(ShardedSave save, FileSystem& file_system)
+    : save_(std::move(save)), own_(save_.part_of(0)), file_system_(&file_system), parts_(promise_.get_future()) {
+  for (const std::vector<std::string>& names : save_.names) names_.insert(names_.end(), names.begin(), names.end());
+  std::ranges::sort(names_);
+}
+
+PartsOfOthers::~PartsOfOthers() {
+  if (!is_set_ || is_waited_for_ || !process_.is_here()) return;
+  for (std::uint32_t part = 1; part < save_.num_parts(); ++part)
+    remove_silently(*file_system_, temporary_data_path(save_.prefix, part, save_.suffix));
+}
+
+bool PartsOfOthers::has(const std::string& name) const { return std::ranges::binary_search(names_, name); }
+
+void PartsOfOthers::set(std::vector<std::string> parts) {
+  if (!std::exchange(is_set_, true)) promise_.set_value(std::move(parts));
+}
+
+void PartsOfOthers::fail(const std::exception_ptr& error) {
+  if (!std::exchange(is_set_, true)) promise_.set_exception(error);
+}
+
+void PartsOfOthers::add_to(BundleWriter& writer) {
+  is_waited_for_ = true;
+  if (fetch_) fetch_();
+  const std::vector<std::string> parts = parts_.get();
+  for (std::size_t i = 0; i < parts.size(); ++i) writer.add_part(static_cast<std::uint32_t>(i + 1), parts[i]);
+}
+
+}  // namespace trainhook::detail

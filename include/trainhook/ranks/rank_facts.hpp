@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Facts: the properties that must be equal on all ranks of a job; they compare them at the start.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/monitored/hooked_session.hpp>
+
+namespace trainhook {
+
+class Graph;
+class SessionRunHook;
+struct MonitoredTrainingSessionOptions;
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+/// Properties that must be equal on all ranks, by name.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// The properties of model and hooks.
+[[nodiscard]] TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks);
+
+/// @throws UnimplementedError or InvalidArgumentError for options that a rank of a job cannot have.
+TRAINHOOK_DECL void expect_options_of_job(const MonitoredTrainingSessionOptions& options);
+
+/// The options on which decisions by the step alone depend.
+[[nodiscard]] TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options);
+
+/// @throws InvalidArgumentError for a hook that would save the input of this rank only.
+TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks);
+
+/// The files and directories that the hooks write, with the hooks' types.
+[[nodiscard]] TRAINHOOK_DECL Facts outputs_of(const Hooks& hooks);
+
+/// Describes the outputs that several ranks write, for messages; empty if there are none.
+/// @param outputs of all ranks
+[[nodiscard]] TRAINHOOK_DECL std::string shared_outputs(const std::vector<Facts>& outputs);
+
+/// The names of the EvaluationHooks of a rank, and when they are due.
+[[nodiscard]] TRAINHOOK_DECL Facts evaluations_of(const Hooks& hooks);
+
+/// Those of this rank's EvaluationHooks that no other rank has.
+/// @param of_ranks the evaluations of all ranks
+/// @throws InvalidArgumentError for an evaluation that is neither on all ranks nor on rank 0 alone, or whose time one
+/// rank cannot tell from the step.
+[[nodiscard]] TRAINHOOK_DECL std::vector<const SessionRunHook*> evaluations_of_one_rank(
+    const Hooks& hooks, const std::vector<Facts>& of_ranks);
+
+/// Converts facts to bytes and back.
+[[nodiscard]] TRAINHOOK_DECL std::string fact_bytes(const Facts& facts);
+[[nodiscard]] TRAINHOOK_DECL Facts facts_in(std::string_view bytes);
+
+/// Describes the differences of two ranks, for messages; empty if there are none.
+[[nodiscard]] TRAINHOOK_DECL std::string fact_differences(const Facts& mine, const Facts& chiefs);
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/ranks/impl/rank_facts.ipp>
+#endif

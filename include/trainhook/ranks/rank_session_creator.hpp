@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RankSessionCreator: creates the sessions of the ranks of a job with the values of the chief.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/monitored/session_creator.hpp>
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook {
+
+class FileSystem;
+
+}  // namespace trainhook
+
+namespace trainhook::detail {
+
+/// The rounds for the start of a session, which RankAgreement implements. All ranks must make each of these calls.
+/// @throws the error of the first rank that has failed, with its number.
+class StartRounds {
+ public:
+  [[nodiscard]] virtual int rank() const noexcept = 0;
+  [[nodiscard]] virtual int size() const noexcept = 0;
+
+  /// The bytes of rank 0, on every rank.
+  [[nodiscard]] virtual std::string from_chief(std::string bytes) = 0;
+
+  /// The bytes of all ranks on rank 0, and nothing on the others.
+  [[nodiscard]] virtual std::vector<std::string> to_chief(const std::string& bytes) = 0;
+
+  /// Returns if no rank has failed.
+  virtual void settle() = 0;
+
+ protected:
+  ~StartRounds() = default;
+};
+
+/// Rank 0 restores the newest checkpoint that is good for all ranks, or initializes. The others do not search for a
+/// checkpoint: they check their own state in the one that rank 0 names, before it restores it, then read only their own
+/// state and strings from it and get the variables' values from rank 0. No rank continues before all have their
+/// session, and none starts if the directory is not the same for all.
+class RankSessionCreator final : public SessionCreator {
+ public:
+  /// @param alone how a process alone would make its session; a checkpoint is restored from its `checkpoint_dir`
+  TRAINHOOK_DECL RankSessionCreator(std::shared_ptr<StartRounds> rounds, const ChiefSessionCreator& alone);
+
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession create_session() override;
+  [[nodiscard]] Graph& graph() override { return *graph_; }
+
+ private:
+  class Token;
+
+  TRAINHOOK_DECL void expect_shared_directory() const;
+  TRAINHOOK_DECL void share(SessionRef session) const;
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
+  [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_damaged_for_others(const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL std::string wait_for_restored() const;
+  [[nodiscard]] TRAINHOOK_DECL std::string why_damaged(const std::string& prefix) const;
+  TRAINHOOK_DECL void expect_readable(const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::set<std::string, std::less<>>> names_if_new(
+      const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL bool differs_between_ranks(const std::string& name,
+                                                          const std::set<std::string, std::less<>>& of_ranks) const;
+  TRAINHOOK_DECL void report_other_ranks(const std::string& prefix) const;
+
+  std::shared_ptr<StartRounds> rounds_;
+  Graph* graph_;
+  SessionOpener open_;
+  ChiefSessionCreatorOptions options_;
+};
+
+}  // namespace trainhook::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/ranks/impl/rank_session_creator.ipp>
+#endif

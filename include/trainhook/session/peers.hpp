@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Peers: the other processes of a job, as the hooks of one of them see them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/session/session_ref.hpp>
+
+namespace trainhook {
+
+class Saver;
+class SessionRunHook;
+struct SaveRequest;
+
+/// The other processes of a job, as the hooks of one of them see them; the monitored session's part is in
+/// monitored/session_peers.hpp. The base class is a job of one process: every answer is the question. Used on the
+/// thread that runs the session.
+class Peers {
+ public:
+  Peers() = default;
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+  TRAINHOOK_DECL virtual ~Peers();
+
+  /// Those of a process alone.
+  [[nodiscard]] TRAINHOOK_DECL static Peers& none() noexcept;
+
+  /// Whether this process writes what a job writes once.
+  [[nodiscard]] virtual bool is_chief() const noexcept { return true; }
+
+  /// The peers that have this hook, too.
+  [[nodiscard]] virtual Peers& with(const SessionRunHook& /*hook*/) { return *this; }
+
+  /// Calls `give` in every process and returns in each what it returned in the first one; if it throws in one, all get
+  /// its error. All must call it at the same place: in the same callback, for the same step, of a hook that all have.
+  [[nodiscard]] virtual std::string same_for_all(FunctionRef<std::string()> give) { return give(); }
+
+  /// For a save that is due for another reason than the step: whether it may be made now. If not, it is a wish, and
+  /// `HookServices::num_save_requests` counts it when all have agreed.
+  [[nodiscard]] virtual bool agrees_to_save() { return true; }
+
+  /// For a saver hook, after each run and before it saves: the next step at which it may save because of the step
+  /// alone. The smallest one of all hooks counts.
+  virtual void expect_save(std::int64_t /*step*/) noexcept {}
+  static constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::lowest();
+  static constexpr std::int64_t kNoStep = (std::numeric_limits<std::int64_t>::max)();
+
+  /// For a saver hook, at the end of the step to save: why the model must not be saved, with the process that says so.
+  /// Call it before `contribute`. @throws the error of a process that has failed, as the next calls do.
+  [[nodiscard]] virtual std::optional<std::string> veto(SessionRef /*session*/, const Saver& /*saver*/,
+                                                        std::int64_t /*step*/) {
+    return std::nullopt;
+  }
+
+  /// Adds to the request what the others have of their own, and the parts that they write: at once or, with `later`,
+  /// while training goes on.
+  virtual void contribute(SessionRef /*session*/, const Saver& /*saver*/, SaveRequest& /*request*/, bool /*later*/) {}
+
+  /// Whether a part that was asked for has not arrived; waits for all of them at the end of `step`, or of the loop if
+  /// there is none. False if the others are not at the end of that step.
+  [[nodiscard]] virtual bool awaits_parts() const noexcept { return false; }
+  virtual bool fetch_parts(std::optional<std::int64_t> /*step*/ = std::nullopt) { return true; }
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/session/impl/peers.ipp>
+#endif

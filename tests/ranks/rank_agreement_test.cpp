@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RankAgreement: what ranks tell each other around a session; monitored_training_session_ranks_test.cpp has the steps.
+#include <trainhook/ranks/rank_agreement.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/lambda_hook.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/monitored/monitored_session.hpp>
+#include <trainhook/ranks/peers.hpp>
+#include <trainhook/ranks/testing/threaded_ranks.hpp>
+#include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/scripted_session.hpp>
+
+namespace trainhook::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using Strings = std::vector<std::string>;
+
+/// What each rank's `body` threw; one that throws tells the others.
+Strings errors_of(testing::ThreadedRanks& job, const std::function<void(RankAgreement&)>& body) {
+  Strings texts;
+  for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
+         RankAgreement agreement(ranks, {.max_wait_secs = 60s, .stop_grace_period_secs = 60s});
+         try {
+           body(agreement);
+         } catch (...) {
+           agreement.fail(std::current_exception());
+           throw;
+         }
+       }))
+    texts.push_back(error != nullptr ? describe(error) : "");
+  return texts;
+}
+
+TEST(RankAgreement, EveryRankGetsWhatTheChiefSays) {
+  testing::ThreadedRanks job(3);
+  Strings got(3);
+  EXPECT_EQ(errors_of(job,
+                      [&](RankAgreement& agreement) {
+                        got[static_cast<std::size_t>(agreement.rank())] =
+                            agreement.from_chief(agreement.is_chief() ? "model.ckpt-7" : "");
+                      }),
+            Strings(3));
+  EXPECT_EQ(got, (Strings{"model.ckpt-7", "model.ckpt-7", "model.ckpt-7"}));
+}
+
+TEST(RankAgreement, TheChiefAloneGetsWhatEveryRankSays) {
+  testing::ThreadedRanks job(3);
+  std::vector<Strings> got(3);
+  EXPECT_EQ(errors_of(job,
+                      [&](RankAgreement& agreement) {
+                        got[static_cast<std::size_t>(agreement.rank())] =
+                            agreement.to_chief(std::to_string(agreement.rank()));
+                      }),
+            Strings(3));
+  EXPECT_EQ(got, (std::vector<Strings>{{"0", "1", "2"}, {}, {}}));
+}
+
+TEST(RankAgreement, FactsThatDifferAreListedForEachRank) {
+  testing::ThreadedRanks job(4);
+  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
+    Facts facts = {{"a", "1"}, {"b", ""}};
+    if (agreement.rank() == 1) facts = {{"a", "2"}, {"b", "3"}};
+    if (agreement.rank() == 3) facts.emplace_back("c", "4");
+    agreement.expect_same(facts);
+  });
+  const std::string expected =
+      "InvalidArgument: the ranks of the job must be alike. Compared with rank 0 on rank 1 a is '2' and not '1', b is "
+      "'3' "
+      "and not ''; on rank 3 c is '4' and not there";
+  EXPECT_EQ(errors, (Strings{expected, expected, expected, expected}));
+}
+
+TEST(RankAgreement, AFailureReachesRanksWhereverTheyAre) {
+  testing::ThreadedRanks job(3);
+  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
+    if (agreement.rank() == 1) throw DataLossError("torn");
+    agreement.expect_same({});
+    static_cast<void>(agreement.from_chief(""));
+  });
+  EXPECT_EQ(errors,
+            (Strings{"DataLoss: rank 1 has failed: torn", "DataLoss: torn", "DataLoss: rank 1 has failed: torn"}));
+}
+
+TEST(RankAgreement, AFailureLooksLikeNeitherALossNorTheEndOfInput) {
+  for (const ErrorCode code : {ErrorCode::OutOfRange, ErrorCode::Aborted, ErrorCode::Unavailable}) {
+    testing::ThreadedRanks job(2);
+    const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
+      if (agreement.rank() == 1) throw_error(code, "gone");
+      agreement.settle();
+    });
+    EXPECT_EQ(errors.front(), "FailedPrecondition: rank 1 has failed: gone");
+  }
+}
+
+TEST(RankAgreement, TheLastRoundTellsOfErrorsOfTheEnd) {
+  testing::ThreadedRanks job(2);
+  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
+    agreement.finish(agreement.is_chief() ? std::make_exception_ptr(InternalError("full")) : nullptr);
+    agreement.fail(std::make_exception_ptr(InternalError("too late")));  // the job is over
+  });
+  EXPECT_EQ(errors, (Strings{"", "Internal: rank 0 has failed: full"}));
+}
+
+TEST(RankAgreement, ARankThatNeverAnswersEndsTheJob) {
+  testing::LogLines log;
+  testing::ManualClock clock;
+  testing::ThreadedRanks job(2, clock);
+  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
+    if (agreement.is_chief()) return agreement.settle();
+    while (clock.waiters() == 0) std::this_thread::yield();
+    clock.advance(61s);
+    while (job.why_it_was_ended().empty()) std::this_thread::yield();
+  });
+  EXPECT_EQ(errors.front(), "DeadlineExceeded: rank 0 has waited 60 s in 'votes' for rank 1");
+  EXPECT_EQ(job.why_it_was_ended(), errors.front());
+}
+
+TEST(RankAgreement, ARankThatHasFailedSaysSoBeforeItWaitsForTheOthers) {
+  testing::LogLines log;
+  testing::ManualClock clock;
+  testing::ThreadedRanks job(2, clock);
+  errors_of(job, [&](RankAgreement& agreement) {
+    if (agreement.rank() == 1) throw DataLossError("torn");
+    while (clock.waiters() == 0) std::this_thread::yield();
+    EXPECT_EQ(log.count("E rank 1 has failed, and tells the other ranks: torn"), 1U);
+    agreement.settle();
+  });
+}
+
+TEST(RankAgreement, HooksOfSeveralRanksMayNotWriteTheSameFile) {
+  testing::ThreadedRanks job(3);
+  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
+    const Graph graph;
+    const std::string path = agreement.rank() == 2 ? "log-2.csv" : "log.csv";
+    agreement.expect_same_program(graph, in_phases({CsvLoggerHook({}, {.path = path, .metrics = {"eval/loss"}})}));
+  });
+  const std::string expected =
+      "InvalidArgument: several ranks would write the same: log.csv (CsvLoggerHook on ranks 0 and 1). Put the hook "
+      "into "
+      "chief_only_hooks, or give each rank a path of its own";
+  EXPECT_EQ(errors, (Strings{expected, expected, expected}));
+}
+
+TEST(RankAgreement, ASessionWithItsOwnCreatorHasOne) {
+  testing::ThreadedRanks job(2);
+  std::vector<int> runs(2);
+  const auto errors = job.run([&](const std::shared_ptr<Collective>& ranks) {
+    testing::Script script;
+    MonitoredSessionOptions options{.peers = ranks::peers(ranks)};
+    if (ranks->rank() == 1) options.hooks = {StopAtStepHook({.last_step = 3})};
+    MonitoredSession<testing::ScriptedSession> session(std::make_shared<testing::ScriptedSessionCreator>(script),
+                                                       options);
+    run_until_stop(session, script.train());
+    runs[static_cast<std::size_t>(ranks->rank())] = script.runs;
+  });
+  // A hook that looks at the step alone must be on all ranks.
+  for (const std::exception_ptr& error : errors)
+    EXPECT_NE(describe(error).find("on rank 1 StopAtStepHook's last_step is '3' and not there"), std::string::npos);
+
+  const auto none = job.run([&](const std::shared_ptr<Collective>& ranks) {
+    testing::Script script;
+    MonitoredSessionOptions options{.peers = ranks::peers(ranks)};
+    if (ranks->rank() == 1) script.throw_at(4, OutOfRangeError("no more"));
+    MonitoredSession<testing::ScriptedSession> session(std::make_shared<testing::ScriptedSessionCreator>(script),
+                                                       options);
+    run_until_stop(session, script.train());
+    runs[static_cast<std::size_t>(ranks->rank())] = script.runs;
+  });
+  EXPECT_EQ(none, std::vector<std::exception_ptr>(2));
+  EXPECT_EQ(runs, (std::vector{4, 4}));
+}
+
+TEST(RankAgreement, AHookThatCannotBeginEndsAllBeforeASessionIsMade) {
+  for (const int broken : {0, 2}) {
+    testing::ThreadedRanks job(3);
+    std::vector<int> opened(3);
+    const auto errors = job.run([&](const std::shared_ptr<Collective>& ranks) {
+      testing::Script script;
+      MonitoredSessionOptions options{.peers = ranks::peers(ranks)};
+      if (ranks->rank() == broken)
+        options.hooks = {LambdaHook({.begin = [](Graph&) { throw InternalError("not today"); }})};
+      MonitoredSession<testing::ScriptedSession> session(
+          std::make_shared<ChiefSessionCreator>(script.graph(),
+                                                [&] {
+                                                  ++opened[static_cast<std::size_t>(ranks->rank())];
+                                                  return OwnedSession::make<testing::ScriptedSession>(script);
+                                                }),
+          options);
+    });
+    const std::string own = "hook 'LambdaHook' failed in begin: not today";
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(describe(errors[rank]), static_cast<int>(rank) == broken
+                                            ? "Internal: " + own
+                                            : "Internal: rank " + std::to_string(broken) + " has failed: " + own);
+    }
+    EXPECT_EQ(opened, std::vector<int>(3));
+    EXPECT_EQ(job.why_it_was_ended(), "");
+  }
+}
+
+}  // namespace
+}  // namespace trainhook::detail

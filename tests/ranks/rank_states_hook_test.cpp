@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RankStatesHook: what the chief collects; monitored_training_session_rank_states_test.cpp has whole trainings.
+#include <trainhook/ranks/rank_states_hook.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/loop/loop_session.hpp>
+#include <trainhook/ranks/rank_agreement.hpp>
+#include <trainhook/ranks/testing/threaded_ranks.hpp>
+#include <trainhook/session/coordinator.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The hook of one rank, whose state is its number.
+struct Rank {
+  explicit Rank(const std::shared_ptr<Collective>& ranks)
+      : number(ranks->rank()),
+        agreement(std::make_shared<RankAgreement>(
+            ranks, AgreementOptions{.max_wait_secs = 60s, .stop_grace_period_secs = 60s})),
+        hook(*agreement) {
+    loop.state("number", number);
+    hook.attach(services);
+    hook.begin(loop.graph());
+  }
+
+  int number;
+  LoopSession loop;
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
+  HookServices services{disk, clock, writers};
+  Coordinator coordinator{clock};
+  std::shared_ptr<RankAgreement> agreement;
+  RankStatesHook hook;
+};
+
+TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
+  testing::ThreadedRanks job(3);
+  const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
+    Rank rank(ranks);
+    std::vector<NamedTensor> got;
+    std::vector<NamedTensor> again;
+    if (rank.number == 0) {
+      got = rank.hook.collect(rank.loop, Saver(), 0);
+      again = rank.hook.collect(rank.loop, Saver(), 0);  // for another saver, at the same place
+    }
+    rank.hook.after_create_session(rank.loop, rank.coordinator);
+    rank.agreement->finish(nullptr);
+    EXPECT_EQ(got.size(), rank.number == 0 ? 3U : 0U);
+    EXPECT_EQ(again.size(), got.size());
+    if (got.size() != 3) return;
+    EXPECT_EQ(got[0].name, "_trainhook/ranks/1/_trainhook/state/number");
+    EXPECT_EQ(got[0].tensor.scalar<std::int32_t>(), 1);
+    EXPECT_EQ(got[1].name, "_trainhook/ranks/2/_trainhook/state/number");
+    EXPECT_EQ(got[1].tensor.scalar<std::int32_t>(), 2);
+    EXPECT_EQ(got[2].name, "_trainhook/num_ranks");
+    EXPECT_EQ(got[2].tensor.scalar<std::int64_t>(), 3);
+  });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
+  EXPECT_EQ(job.num_reductions(), 4);  // collect, no rank has failed, meet, the last one
+}
+
+TEST(RankStatesHook, WhetherAnyObjectsComesWithWhatIsCollected) {
+  testing::ThreadedRanks job(3);
+  const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
+    Rank rank(ranks);
+    if (rank.number == 0) {
+      EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), std::nullopt);
+      EXPECT_EQ(rank.hook.collect(rank.loop, Saver(), 0).size(), 3U);
+    }
+    rank.hook.after_create_session(rank.loop, rank.coordinator);
+    rank.agreement->finish(nullptr);
+  });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
+  EXPECT_EQ(job.num_reductions(), 4);  // as without the question
+}
+
+TEST(RankStatesHook, ARankThatObjectsIsNamedAndNothingIsCollected) {
+  testing::ThreadedRanks job(3);
+  const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
+    Rank rank(ranks);
+    rank.services.set_save_veto([&] { return std::optional("not by " + std::to_string(rank.number)); });
+    if (rank.number == 0) {
+      EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), "rank 1: not by 1");
+      EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), "rank 1: not by 1");  // for another saver
+    }
+    rank.hook.after_create_session(rank.loop, rank.coordinator);
+    rank.agreement->finish(nullptr);
+  });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
+  EXPECT_EQ(job.num_reductions(), 3);  // the question, meet, the last one
+}
+
+TEST(RankStatesHook, AJobOfOneRankHasNothingToCollect) {
+  testing::ThreadedRanks job(1);
+  const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
+    Rank rank(ranks);
+    EXPECT_TRUE(rank.hook.collect(rank.loop, Saver(), 0).empty());
+  });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(1));
+  EXPECT_EQ(job.num_reductions(), 0);
+}
+
+}  // namespace
+}  // namespace trainhook::detail

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Ranks that get the values of one of them.
+#include <trainhook/ranks/share_variables.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/session/session_ref.hpp>
+
+#include "engine_double.hpp"
+
+namespace trainhook::detail {
+namespace {
+
+/// A variable, a text and the state of something else; keeps what is loaded.
+class ThreeStates : public support::EngineDouble<false> {
+ public:
+  explicit ThreeStates(Tensor initial) : weights(std::move(initial)) {}
+
+  [[nodiscard]] std::vector<StateSpec> state() const {
+    return {{.name = "weights", .dtype = weights.dtype(), .shape = weights.shape(), .initialized = has_value},
+            {.name = "label", .dtype = DType::String},
+            {.name = "noise", .kind = StateKind::Auxiliary, .dtype = DType::Int64}};
+  }
+  [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const {
+    EXPECT_EQ(std::vector<std::string>(names.begin(), names.end()), std::vector<std::string>{"weights"});
+    EXPECT_TRUE(has_value);
+    return {{"weights", weights}};
+  }
+  void load(std::span<const NamedTensor> entries) {
+    for (const NamedTensor& entry : entries) weights = entry.tensor;
+  }
+
+  Tensor weights;
+  bool has_value = true;
+};
+
+TEST(ShareVariables, GivesEachRankTheVariablesOfTheSource) {
+  ThreeStates source(Tensor::of<float>({1, 2, 3}));
+  ThreeStates other(Tensor::of<float>({7, 8, 9}));
+  std::vector<std::string> sent;
+  share_variables(SessionRef(source), true, [&](std::string bytes) {
+    sent.push_back(bytes);
+    return bytes;
+  });
+  std::vector<std::string> given;
+  share_variables(SessionRef(other), false, [&](std::string bytes) {
+    given.push_back(std::move(bytes));
+    return sent.at(given.size() - 1);
+  });
+  EXPECT_EQ(other.weights, Tensor::of<float>({1, 2, 3}));
+  EXPECT_EQ(source.weights, Tensor::of<float>({1, 2, 3}));
+  EXPECT_EQ(sent.size(), 1U);
+  EXPECT_EQ(given, std::vector<std::string>{""});
+}
+
+TEST(ShareVariables, GivesValuesToVariablesThatHaveNone) {
+  ThreeStates source(Tensor::of<float>({1, 2, 3}));
+  ThreeStates other(Tensor::of<float>({0, 0, 0}));
+  other.has_value = false;  // a snapshot would fail
+  std::string sent;
+  share_variables(SessionRef(source), true, [&](const std::string& bytes) { return sent = bytes; });
+  share_variables(SessionRef(other), false, [&](const std::string&) { return sent; });
+  EXPECT_EQ(other.weights, Tensor::of<float>({1, 2, 3}));
+}
+
+TEST(ShareVariables, LeavesAVariableAloneThatHasNoValueInTheSource) {
+  ThreeStates source(Tensor::of<float>({1, 2, 3}));
+  source.has_value = false;
+  ThreeStates other(Tensor::of<float>({7, 8, 9}));
+  std::string sent = "not called";
+  share_variables(SessionRef(source), true, [&](const std::string& bytes) { return sent = bytes; });
+  share_variables(SessionRef(other), false, [&](const std::string&) { return sent; });
+  EXPECT_EQ(other.weights, Tensor::of<float>({7, 8, 9}));
+}
+
+TEST(ShareVariables, OfAnotherShapeIsAnErrorThatNamesTheVariable) {
+  ThreeStates source(Tensor::of<float>({1, 2}));
+  std::string sent;
+  share_variables(SessionRef(source), true, [&](const std::string& bytes) { return sent = bytes; });
+  ThreeStates other(Tensor::of<float>({7, 8, 9}));
+  try {
+    share_variables(SessionRef(other), false, [&](const std::string&) { return sent; });
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        "the variable 'weights' is float32[3] on this rank, and what came is 24 bytes of shape [2]: all ranks must "
+        "have the same variables");
+  }
+  for (const std::size_t length : {std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{12}, std::size_t{23}}) {
+    EXPECT_THROW(share_variables(SessionRef(other), false, [&](const std::string&) { return sent.substr(0, length); }),
+                 InvalidArgumentError)
+        << length;
+  }
+  EXPECT_EQ(other.weights, Tensor::of<float>({7, 8, 9}));
+}
+
+}  // namespace
+}  // namespace trainhook::detail
