@@ -38,7 +38,7 @@ function(trainhook_compiled_libraries include)
     data/impl/src loop/impl/src checkpoint/impl/src_1 checkpoint/impl/src_2 hooks/impl/src_1 hooks/impl/src_2 monitored/impl/src)
   trainhook_compiled_library(model_compiled OF model INCLUDE ${include} SOURCES model/impl/src_1 model/ops/impl/src_1 model/ops/impl/src_2
     LINK trainhook::compiled)
-  trainhook_compiled_library(ranks_compiled OF ranks INCLUDE ${include} SOURCES ranks/impl/src ranks/testing/impl/src LINK trainhook::compiled)
+  trainhook_compiled_library(ranks_compiled OF ranks INCLUDE ${include} SOURCES ranks/impl/src_1 ranks/testing/impl/src LINK trainhook::compiled)
   trainhook_compiled_library(estimator_compiled OF estimator INCLUDE ${include} SOURCES estimator/impl/src LINK trainhook::model_compiled)
   trainhook_compiled_library(compat_compiled OF compat INCLUDE ${include} SOURCES compat/impl/src LINK trainhook::model_compiled)
   trainhook_compiled_library(testing_compiled OF testing INCLUDE ${include} SOURCES testing/impl/src LINK trainhook::compiled)

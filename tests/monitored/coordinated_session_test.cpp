@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include <shared_session_double.hpp>
 #include <small_engine.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -170,13 +171,13 @@ TEST_F(CoordinatedSessionTest, ASessionThatItsChiefHasGivenUpIsUnavailable) {
   struct Sharing final : SessionCreator {
     explicit Sharing(Graph& graph) : session(graph) {}
     Graph& graph() override { return session.graph(); }
-    OwnedSession create_session() override { return {.owner = {}, .session = session, .lost = lost}; }
+    OwnedSession create_session() override { return {.owner = {}, .session = session, .shared = share}; }
     SmallEngine session;
-    std::shared_ptr<std::atomic<bool>> lost = std::make_shared<std::atomic<bool>>(false);
+    std::shared_ptr<support::SharedSessionDouble> share = std::make_shared<support::SharedSessionDouble>();
   } sharing(graph);
   CoordinatedSession session(sharing, hooks, services, std::chrono::seconds(1));
   EXPECT_EQ(run(session, 1), 1);
-  *sharing.lost = true;
+  sharing.share->lost = true;
   sharing.session.close();
   try {
     (void)run(session, 1);

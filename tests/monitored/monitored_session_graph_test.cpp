@@ -3,7 +3,6 @@
 /// MonitoredSession over graphs with variables: initialization, restoring, recovery, step functions.
 #include <trainhook/monitored/monitored_session.hpp>
 
-#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <exception>
@@ -16,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include <shared_session_double.hpp>
 #include <small_engine.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/log.hpp>
@@ -485,9 +485,9 @@ TEST_F(MonitoredSessionGraphTest, M094_ALossInBeforeRunOfAStepFunctionStartsItAg
   struct Keeping final : SessionCreator {
     explicit Keeping(SmallEngine& engine) : session(&engine) {}
     Graph& graph() override { return session->graph(); }
-    OwnedSession create_session() override { return {.owner = {}, .session = *session, .lost = not_lost}; }
+    OwnedSession create_session() override { return {.owner = {}, .session = *session, .shared = share}; }
     SmallEngine* session;
-    std::shared_ptr<std::atomic<bool>> not_lost = std::make_shared<std::atomic<bool>>(false);
+    std::shared_ptr<support::SharedSessionDouble> share = std::make_shared<support::SharedSessionDouble>();
   };
   struct Watching final : SessionRunHook {
     explicit Watching(Output output) : watched(output) {}

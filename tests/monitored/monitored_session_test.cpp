@@ -27,8 +27,6 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/monitored/local_master.hpp>
-#include <trainhook/monitored/worker_session_creator.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -821,14 +819,6 @@ TEST_F(MonitoredSessionTest, ALossInShouldStopGoesBeforeAnErrorOfTheBodyAndIsOve
   EXPECT_EQ(describe(session.abort(std::make_exception_ptr(std::runtime_error("body")))), "a cannot start");
   EXPECT_TRUE(trace->lines().ends_with("a.abort a cannot start\n"));
   EXPECT_EQ(session.errors().size(), 2U);
-}
-
-TEST_F(MonitoredSessionTest, AWorkerWhoseChiefNeverComesSaysSo) {
-  clock.auto_advance(true);
-  const auto worker = std::make_shared<WorkerSessionCreator>(WorkerSessionCreatorOptions{
-      .master = std::make_shared<LocalMaster>(clock), .max_wait_secs = std::chrono::seconds(3)});
-  EXPECT_THROW(Session(worker, options({hook("a")})), DeadlineExceededError);
-  EXPECT_EQ(trace->lines(), "");
 }
 
 TEST_F(MonitoredSessionTest, ShowsTheGlobalStepOfTheSession) {

@@ -1,37 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What an interruption means for later sessions of the process, and for all ranks of a job.
+/// What an interruption means for later sessions of the process.
 #include <trainhook/monitored/monitored_training_session.hpp>
-#include <trainhook/ranks/peers.hpp>
 
-#include <chrono>
 #include <csignal>
-#include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/hooks/evaluation_hook.hpp>
-#include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/on_existing.hpp>
-#include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 namespace trainhook {
 namespace {
 
-using namespace std::chrono_literals;
 using Options = MonitoredTrainingSessionOptions;
 
 SignalHook signals() { return SignalHook({.save_signals = {}, .deadline = {}}); }
@@ -80,66 +67,6 @@ TEST_F(Interruption, ALaterSessionThrowsBeforeItTouchesAFile) {
   EXPECT_EQ(disk_.files(), files);
   forget_interruption();
   EXPECT_EQ(train({.hooks = signals()}), 5);
-}
-
-/// What two ranks do, of which the second one is ended by `hook` in step 3: the steps that the first one evaluated.
-std::vector<std::int64_t> evaluated_by_the_chief(const std::shared_ptr<SessionRunHook>& hook, bool asks_each_step) {
-  testing::MemoryFileSystem disk;
-  std::vector<std::int64_t> evaluated;
-  const auto errors = testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
-    float weight = 0;
-    LoopSession loop;
-    loop.variable("weight", weight);
-    Options options{.peers = ranks::peers(collective, {.agree_every_n_steps = asks_each_step ? 1 : 4}),
-                    .checkpoint_dir = "run",
-                    .save_checkpoint_steps = 100};
-    options.file_system = &disk;
-    options.hooks.emplace_back(StopAtStepHook({.last_step = 9}));
-    if (collective->rank() == 1) options.hooks.emplace_back(hook);
-    if (collective->rank() == 0) {
-      options.chief_only_hooks = EvaluationHook(
-          [&] {
-            evaluated.push_back(loop.global_step());
-            return Metrics{{"loss", 1}};
-          },
-          {.every_n_steps = 100});
-    }
-    auto session = monitored_training_session(loop, options);
-    run_until_stop(session, [&] { session.run([] {}); });
-  });
-  EXPECT_EQ(errors, std::vector<std::exception_ptr>(2));
-  return evaluated;
-}
-
-TEST_F(Interruption, OfOneRankIsAnInterruptionOfAll) {
-  using Steps = std::vector<std::int64_t>;
-  const auto ends_by = [](bool interrupts) {
-    return make_hook<LambdaHook>({.after_run = [interrupts](SessionRunContext& context, const SessionRunValues&) {
-      if (context.global_step() == 3) interrupts ? context.interrupt("a signal") : context.request_stop("enough");
-    }});
-  };
-  EXPECT_EQ(evaluated_by_the_chief(ends_by(true), true), Steps{});
-  EXPECT_EQ(evaluated_by_the_chief(ends_by(true), false), Steps{});
-  EXPECT_EQ(evaluated_by_the_chief(ends_by(false), true), Steps{3});
-  EXPECT_EQ(evaluated_by_the_chief(ends_by(false), false), Steps{4});
-}
-
-TEST_F(Interruption, OfOneRankMakesNoLaterSessionOnAnyRank) {
-  train({.hooks = signals()}, 3);
-  std::vector<std::string> errors(2);
-  testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
-    float weight = 0;
-    LoopSession loop;
-    loop.variable("weight", weight);
-    Options options{.peers = ranks::peers(collective), .checkpoint_dir = "run", .save_checkpoint_steps = 100};
-    options.file_system = &disk_;
-    if (collective->rank() == 1) options.hooks = signals();
-    try {
-      auto session = monitored_training_session(loop, options);
-      ADD_FAILURE() << "a session was made";
-    } catch (const CancelledError& error) { errors[static_cast<std::size_t>(collective->rank())] = error.what(); }
-  });
-  for (const std::string& error : errors) EXPECT_NE(error.find("SIGINT"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -29,7 +29,6 @@
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/recording_hook.hpp>
@@ -359,44 +358,6 @@ TEST_F(MonitoredTrainingSessionTest, TheChiefsOwnHooksComeFirst) {
   monitored_training_session(program.loop, std::move(options)).close();
   EXPECT_EQ(trace->lines(),
             "chief.begin\nuser.begin\nchief.after_create_session\nuser.after_create_session\nchief.end\nuser.end\n");
-}
-
-TEST_F(MonitoredTrainingSessionTest, WorkersTrainInTheChiefsSessionAndSaveNothing) {
-  Graph graph;
-  const Operation train = increment(create_global_step(graph)).operation();
-  const auto master = std::make_shared<LocalMaster>(clock);
-  const auto options = [&](bool is_chief, HookList hooks) {
-    MonitoredTrainingSessionOptions all{
-        .is_chief = is_chief, .master = master, .checkpoint_dir = "run", .hooks = std::move(hooks)};
-    all.chief_only_hooks = {StopAtStepHook({.last_step = 1'000})};
-    all.file_system = &disk;
-    all.clock = &clock;
-    return all;
-  };
-  auto chief = monitored_training_session<support::SmallEngine>(graph, options(true, {}));
-  const auto counted = std::make_shared<CountingHook>();
-  std::thread worker([&] {
-    auto session = monitored_training_session<support::SmallEngine>(graph, options(false, {counted}));
-    for (int i = 0; i < 20; ++i) session.run(train);
-    session.close();
-  });
-  for (int i = 0; i < 30; ++i) chief.run(train);
-  worker.join();
-  EXPECT_EQ(counted->runs, 20);
-  EXPECT_TRUE(graph.is_finalized());  // the worker has left the chief's graph alone
-  chief.close();
-  EXPECT_EQ(saved_step(), 50);
-  EXPECT_EQ(checkpoints(), (std::vector<std::string>{"run/model.ckpt-0", "run/model.ckpt-50"}));
-  const BundleReader saved("run/model.ckpt-50", {.file_system = &disk});
-  EXPECT_FALSE(saved.has_tensor("_trainhook/hooks/CountingHook/runs"));
-}
-
-TEST_F(MonitoredTrainingSessionTest, AWorkerWithoutAChiefInItsProcessIsUnimplemented) {
-  Graph graph;
-  EXPECT_THROW(static_cast<void>(monitored_training_session<support::SmallEngine>(graph, {.is_chief = false})),
-               UnimplementedError);
-  LoopSession loop;
-  EXPECT_THROW(static_cast<void>(monitored_training_session(loop, {.is_chief = false})), UnimplementedError);
 }
 
 TEST_F(MonitoredTrainingSessionTest, S14_TwoSaversForOneDirectoryAreAnErrorThatNamesIt) {

@@ -4,7 +4,6 @@
 /// is not.
 #include <trainhook/monitored/session_manager.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -17,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include <shared_session_double.hpp>
 #include <small_engine.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/log.hpp>
@@ -315,12 +315,12 @@ TEST_F(SessionManagerGraphTest, SM13_WaitsUntilAnotherSessionHasInitializedTheMo
                                      .recovery_wait_secs = 1s}));
   clock.auto_advance(true);
   SmallEngine shared(model.graph);
-  const std::shared_ptr<std::atomic<bool>> not_lost = std::make_shared<std::atomic<bool>>(false);
+  const auto share = std::make_shared<support::SharedSessionDouble>();
   int looks = 0;
   const OwnedSession owned = manager.wait_for_session(
       [&] {
         if (++looks == 2) shared.run(model.v.initializer);  // the other session does
-        return OwnedSession{.owner = {}, .session = shared, .lost = not_lost};
+        return OwnedSession{.owner = {}, .session = shared, .shared = share};
       },
       3s);
   EXPECT_EQ(looks, 2);
@@ -339,7 +339,7 @@ TEST_F(SessionManagerGraphTest, AWaitWithoutEndPausesBetweenLooks) {
   (void)manager.wait_for_session(
       [&] {
         if (++looks == 3) shared.run(model.v.initializer);
-        return OwnedSession{.owner = {}, .session = shared, .lost = std::make_shared<std::atomic<bool>>(false)};
+        return OwnedSession{.owner = {}, .session = shared, .shared = std::make_shared<support::SharedSessionDouble>()};
       },
       Duration::max());
   EXPECT_EQ(clock.monotonic_now() - start, 4s);

@@ -491,12 +491,12 @@ TEST_F(RanksTest, AnInputHookOfOneRankIsRefusedWithTheWayOut) {
 }
 
 TEST_F(RanksTest, AnOptionThatOneCannotHaveReachesAll) {
-  const std::vector<Seen> seen = train(2, [](int rank, Options& options) {
-    options.is_chief = rank == 0;
+  const std::vector<Seen> seen = train(2, [this](int rank, Options& options) {
     options.hooks = {StopAtStepHook({.last_step = 3})};
+    if (rank == 1) options.hooks.emplace_back(CheckpointSaverHook({.checkpoint_dir = directory, .save_steps = 1}));
   });
-  EXPECT_EQ(seen[1].error.find("Unimplemented: monitored_training_session: a rank of a job has no workers"), 0U);
-  EXPECT_EQ(seen[0].error.find("Unimplemented: rank 1 has failed: "), 0U) << seen[0].error;
+  EXPECT_EQ(seen[1].error.find("InvalidArgument: monitored_training_session: with peers, a hook that saves"), 0U);
+  EXPECT_EQ(seen[0].error.find("InvalidArgument: rank 1 has failed: "), 0U) << seen[0].error;
 }
 
 TEST_F(RanksTest, ASaveThatAnotherRankAsksForIsMadeByTheChief) {
@@ -603,7 +603,6 @@ TEST_F(RanksTest, WrongOptionsSayWhatToDo) {
   };
   expect_error([](Options&) {}, "agree_every_n_steps is 0", {.agree_every_n_steps = 0});
   expect_error([](Options&) {}, "max_wait_secs is 0 s", {.max_wait_secs = 0s});
-  expect_error([](Options& options) { options.is_chief = false; }, "leave is_chief and master alone");
   expect_error(
       [&](Options& options) { options.hooks = {CheckpointSaverHook({.checkpoint_dir = directory, .save_steps = 1})}; },
       "belongs to chief_only_hooks");

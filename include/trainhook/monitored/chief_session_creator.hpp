@@ -16,7 +16,6 @@
 
 namespace trainhook {
 
-class LocalMaster;
 class Scaffold;
 
 struct ChiefSessionCreatorOptions {
@@ -26,9 +25,8 @@ struct ChiefSessionCreatorOptions {
   std::string own_state{};                      ///< the prefix of the state of one rank of a job; see Saver::restore
   std::function<bool(const std::string& name)> keeps{};                                ///< see Saver::restore
   std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< see RestoreOptions
-  std::shared_ptr<LocalMaster> master{};  ///< shared with the workers of this process; null: no workers
-  FileSystem* file_system = nullptr;      ///< null: the disk; must outlive the session
-  Clock* clock = nullptr;                 ///< null: the system's clock; must outlive the session
+  FileSystem* file_system = nullptr;  ///< null: the disk; must outlive the session
+  Clock* clock = nullptr;             ///< null: the system's clock; must outlive the session
 };
 
 /// Finalizes the scaffold, then prepares a session. Source: TensorFlow's `ChiefSessionCreator`.
@@ -45,9 +43,6 @@ class ChiefSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_session() override;
   [[nodiscard]] Graph& graph() override { return *graph_; }
   [[nodiscard]] TRAINHOOK_DECL bool has_checkpoint() const noexcept override;
-
-  /// Ends the workers with `error`.
-  TRAINHOOK_DECL void session_failed(const std::exception_ptr& error) noexcept override;
 
   [[nodiscard]] Graph& graph() const noexcept { return *graph_; }
   [[nodiscard]] const SessionManager::Open& open() const noexcept { return open_; }

@@ -41,8 +41,8 @@ class CoordinatedSession {
   [[nodiscard]] SessionRef session() const noexcept { return owned_.session; }
   [[nodiscard]] Coordinator& coordinator() noexcept { return *coordinator_; }
 
-  /// True if a hook or a thread requested a stop, or if this is a worker's session and its chief has ended with an
-  /// error, which becomes an error of `coordinator()`.
+  /// True if a hook or a thread requested a stop, or if the session is shared and has ended with an error for this
+  /// user, which becomes an error of `coordinator()`.
   [[nodiscard]] TRAINHOOK_DECL bool should_stop() noexcept;
 
   /// True if a hook requested a stop, whether or not the run succeeded.
@@ -65,8 +65,8 @@ class CoordinatedSession {
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
   /// Calls `body`, which makes one or more runs. If it fails after a background thread reported an error, throws that
-  /// error, which is the cause, and keeps the other one in `errors()`. The threads of a worker's chief count as the
-  /// worker's. A shared session that was withdrawn counts as lost.
+  /// error, which is the cause, and keeps the other one in `errors()`. Threads on which this user of a shared session
+  /// depends count as its own. A shared session that was withdrawn counts as lost.
   TRAINHOOK_DECL void guarded(FunctionRef<void()> body);
 
   /// The global step, read without a run; nothing if that is not possible.
@@ -82,14 +82,12 @@ class CoordinatedSession {
 
  private:
   TRAINHOOK_DECL void close_quietly(bool is_lost = false) noexcept;
-  [[nodiscard]] bool is_shared() const noexcept { return owned_.chief != nullptr; }
 
-  // Passes the error of a worker's chief to the coordinator.
-  TRAINHOOK_DECL void hear_of_chief();
+  // Passes the error of those on whom this user of a shared session depends to the coordinator.
+  TRAINHOOK_DECL void hear_of_others();
 
-  bool is_chief_;
   OwnedSession owned_;
-  std::shared_ptr<Coordinator> coordinator_;  // shared by a chief with its workers, which read its errors
+  std::shared_ptr<Coordinator> coordinator_;  // shared with other users of the session, which read its errors
   HookServices* services_;
   HookedSession hooked_;
   Duration stop_grace_period_secs_;

@@ -23,20 +23,16 @@
 namespace trainhook {
 
 class Clock;
-class LocalMaster;
 class Scaffold;
 
 /// A period that is zero or negative turns its hook off.
 struct MonitoredTrainingSessionOptions {
-  bool is_chief = true;                   ///< false: a worker, which uses the session of its chief; it ignores what has
-                                          ///< to do with files, and `scaffold` and `chief_only_hooks`
-  std::shared_ptr<LocalMaster> master{};  ///< shared by the chief and the workers of this process; null: no workers
-  std::shared_ptr<SessionPeers> peers{};  ///< the other processes of the job, as `ranks::peers` or `mpi::peers`
-                                          ///< gives them; null: a process alone
-  std::string checkpoint_dir{};           ///< restores from here and saves to here; empty: neither
-  OnExisting on_existing = OnExisting::Resume;          ///< what to do if `checkpoint_dir` has checkpoints
-  std::shared_ptr<Scaffold> scaffold{};                 ///< null: a new one with all defaults
-  OptionalDuration save_checkpoint_secs{};              ///< if no period is given: every 600 s, unless one of the hooks
+  std::shared_ptr<SessionPeers> peers{};        ///< the other processes of the job, as `ranks::peers` or `mpi::peers`
+                                                ///< gives them; null: a process alone
+  std::string checkpoint_dir{};                 ///< restores from here and saves to here; empty: neither
+  OnExisting on_existing = OnExisting::Resume;  ///< what to do if `checkpoint_dir` has checkpoints
+  std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
+  OptionalDuration save_checkpoint_secs{};      ///< if no period is given: every 600 s, unless one of the hooks
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
   OptionalDuration save_summaries_secs{};               ///< if no period is given: every 100 steps
   std::optional<std::int64_t> save_summaries_steps{};
@@ -50,7 +46,6 @@ struct MonitoredTrainingSessionOptions {
   EventErrors event_errors = EventErrors::Warn;        ///< what to do if events for TensorBoard cannot be written
   RetryPolicy retry{};
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
-  Duration max_wait_secs = std::chrono::seconds(7200);        ///< how long a worker waits for its chief
   FileSystem* file_system = nullptr;                          ///< null: the disk; must outlive the session
   Clock* clock = nullptr;                                     ///< null: the system's clock; must outlive the session
 };
@@ -92,7 +87,7 @@ TRAINHOOK_MISTAKE("the loop must outlive its session: write LoopSession loop; an
 MonitoredSession<LoopSession> monitored_training_session(
     Temporary&& loop, const MonitoredTrainingSessionOptions& options = {}) TRAINHOOK_REFUSED;
 
-/// A session that trains a loop, which must outlive it. @throws UnimplementedError for options of chief and workers,
+/// A session that trains a loop, which must outlive it. @throws UnimplementedError for peers that share a session,
 /// because a loop has one thread.
 [[nodiscard]] TRAINHOOK_DECL MonitoredSession<LoopSession> monitored_training_session(
     LoopSession& loop, const MonitoredTrainingSessionOptions& options = {});

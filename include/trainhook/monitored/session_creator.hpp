@@ -3,7 +3,6 @@
 /// SessionCreator: creates sessions that are ready to run, the first one and a new one after every loss.
 #pragma once
 
-#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -15,19 +14,42 @@
 
 namespace trainhook {
 
-namespace detail {
+class Coordinator;
 
-class ChiefStatus;
+/// A session that has several users, such as a chief and its workers, for one of them. It ends with its last user.
+/// Thread-safe.
+class SharedSession {
+ public:
+  SharedSession() = default;
+  SharedSession(const SharedSession&) = delete;
+  SharedSession& operator=(const SharedSession&) = delete;
+  TRAINHOOK_DECL virtual ~SharedSession();
 
-}  // namespace detail
+  /// The background threads of this user, before they start.
+  virtual void begin(std::shared_ptr<const Coordinator> threads) = 0;
+
+  /// The error with which this user must end, because one that it depends on has; null: none.
+  [[nodiscard]] virtual std::exception_ptr error() const = 0;
+
+  /// What may explain a failed run of this user: the first error of threads that it depends on; null: nothing.
+  [[nodiscard]] virtual std::exception_ptr cause() const = 0;
+
+  /// Whether the session is lost for all its users.
+  [[nodiscard]] virtual bool is_lost() const noexcept = 0;
+
+  /// This user will make another session, so the end of its threads is not the end of input for others.
+  virtual void lose() noexcept = 0;
+
+  /// This user ends.
+  virtual void close(SessionRef session) = 0;
+};
 
 /// A session of any engine, and its owner.
 struct OwnedSession {
   std::shared_ptr<void> owner{};  ///< null if the caller owns the session
   SessionRef session{};
-  std::string restored_from{};                   ///< the checkpoint it was restored from; empty: none
-  std::shared_ptr<std::atomic<bool>> lost{};     ///< for a shared session: true once it is lost for all its users
-  std::shared_ptr<detail::ChiefStatus> chief{};  ///< for a shared session: the status of its chief
+  std::string restored_from{};              ///< the checkpoint it was restored from; empty: none
+  std::shared_ptr<SharedSession> shared{};  ///< null if it has one user
 
   template <SessionLike S, class... Args>
   [[nodiscard]] static OwnedSession make(Args&&... args) {
@@ -35,9 +57,6 @@ struct OwnedSession {
     const SessionRef ref(*session);
     return {std::move(session), ref};
   }
-
-  /// True if a shared session was lost because of its chief.
-  [[nodiscard]] bool is_lost() const noexcept { return lost != nullptr && lost->load(); }
 
   /// Ends the session. A shared session ends with its last user.
   TRAINHOOK_DECL void close();

@@ -36,6 +36,9 @@ class SessionPeers : public Peers {
   virtual void expect_same_options(const MonitoredTrainingSessionOptions& /*options*/) {}
   virtual void expect_same_program(const Graph& /*graph*/, const detail::Hooks& /*hooks*/) {}
 
+  /// Whether the session is one that other threads run, too, which an engine of one thread does not allow.
+  [[nodiscard]] virtual bool shares_session() const noexcept { return false; }
+
   /// How this process makes its session, given how a process alone would.
   [[nodiscard]] TRAINHOOK_DECL virtual std::shared_ptr<SessionCreator> creator(
       std::shared_ptr<ChiefSessionCreator> alone);

@@ -27,7 +27,7 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// The properties of model and hooks.
 [[nodiscard]] TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks);
 
-/// @throws UnimplementedError or InvalidArgumentError for options that a rank of a job cannot have.
+/// @throws InvalidArgumentError for options that a rank of a job cannot have.
 TRAINHOOK_DECL void expect_options_of_job(const MonitoredTrainingSessionOptions& options);
 
 /// The options on which decisions by the step alone depend.

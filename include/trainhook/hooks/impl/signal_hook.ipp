@@ -90,7 +90,7 @@ void SignalHook::end(SessionRef /*session*/) {
   if (services().is_interrupted()) detail::ProcessSignals::record_interruption(services().stop_reason());
   if (reason_.empty()) return;
   const std::string& checkpoint = services().newest_checkpoint();
-  if (checkpoint.empty() && !services().peers().is_chief()) {
+  if (checkpoint.empty() && !services().peers().with(*this).is_chief()) {
     log_info("{}: training has ended, as all ranks agreed.", reason_);
   } else if (checkpoint.empty()) {
     log_warning("{}: training has ended, and no checkpoint was saved.", reason_);

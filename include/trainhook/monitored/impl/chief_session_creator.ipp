@@ -16,7 +16,6 @@
 #include <trainhook/graph/node.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -33,23 +32,20 @@ ChiefSessionCreator::ChiefSessionCreator(Graph& graph, SessionManager::Open open
 ChiefSessionCreator::~ChiefSessionCreator() = default;
 
 OwnedSession ChiefSessionCreator::create_session() {
-  if (options_.master != nullptr) options_.master->withdraw();
   Scaffold& scaffold = *options_.scaffold;
   scaffold.finalize(*graph_);
   scaffold.saver()->use(file_system(), detail::given_or_system(options_.clock));
   if (!manager_) manager_ = std::make_unique<SessionManager>(manager_options());
   InitOptions init{.init_op = scaffold.init_op(), .init_feed_dict = scaffold.init_feed_dict()};
   if (scaffold.has_init_fn()) init.init_fn = [&scaffold](SessionRef session) { scaffold.init_fn(session); };
-  OwnedSession ready =
-      manager_->prepare_session(open_,
-                                {.saver = scaffold.saver(),
-                                 .checkpoint_dir = options_.checkpoint_dir,
-                                 .checkpoint_filename_with_path = options_.checkpoint_filename_with_path,
-                                 .own_state = options_.own_state,
-                                 .keeps = options_.keeps,
-                                 .why_damaged = options_.why_damaged},
-                                init);
-  return options_.master != nullptr ? options_.master->publish(std::move(ready)) : ready;
+  return manager_->prepare_session(open_,
+                                   {.saver = scaffold.saver(),
+                                    .checkpoint_dir = options_.checkpoint_dir,
+                                    .checkpoint_filename_with_path = options_.checkpoint_filename_with_path,
+                                    .own_state = options_.own_state,
+                                    .keeps = options_.keeps,
+                                    .why_damaged = options_.why_damaged},
+                                   init);
 }
 
 bool ChiefSessionCreator::has_checkpoint() const noexcept {
@@ -62,10 +58,6 @@ bool ChiefSessionCreator::has_checkpoint() const noexcept {
                 describe(std::current_exception()));
     return false;
   }
-}
-
-void ChiefSessionCreator::session_failed(const std::exception_ptr& error) noexcept {
-  if (options_.master != nullptr) options_.master->fail(error);
 }
 
 RestoreReport ChiefSessionCreator::report() const { return manager_ ? manager_->report() : RestoreReport{}; }

@@ -17,7 +17,6 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/monitored/chief_status.hpp>
 #include <trainhook/monitored/hook_names.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/session/session_run_hook.hpp>
@@ -26,8 +25,7 @@ namespace trainhook::detail {
 
 CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
                                        Duration stop_grace_period_secs, IsLoss is_loss)
-    : is_chief_(creator.is_chief()),
-      owned_(creator.create_session()),
+    : owned_(creator.create_session()),
       coordinator_(make_shared_object<Coordinator>(services.clock())),
       services_(&services),
       hooked_(owned_.session, hooks, services, std::move(is_loss)),
@@ -35,8 +33,8 @@ CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hoo
   services.start_session(owned_.restored_from);
   if (const auto restored = step()) services.writers().restart_at(*restored + 1);
   try {
-    if (is_chief_) {
-      if (is_shared()) owned_.chief->set_threads(coordinator_);
+    if (owned_.shared != nullptr) owned_.shared->begin(coordinator_);
+    if (creator.is_chief()) {
       start_queue_runners(owned_.session, *coordinator_, owned_.owner);
     } else {
       detail::expect_queue_runners(owned_.session.graph());
@@ -49,16 +47,16 @@ CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hoo
       services.set_stop_reason(fmt::format("{} requested a stop", short_type_name(*hook)));
     }
   } catch (...) {
-    close_quietly(true);  // it is recreated, or the chief ends by an error
+    close_quietly(true);  // it is recreated, or the session ends by an error
     throw;
   }
 }
 
 bool CoordinatedSession::should_stop() noexcept {
   try {
-    hear_of_chief();
+    hear_of_others();
   } catch (...) {
-    log_error("the error of the chief is lost: {}", describe(std::current_exception()));
+    log_error("the error of another user of the session is lost: {}", describe(std::current_exception()));
     return true;
   }
   return hooked_.should_stop() || coordinator_->should_stop();
@@ -69,8 +67,8 @@ void CoordinatedSession::run(const RunRequest& request, std::span<Tensor> result
 }
 
 void CoordinatedSession::guarded(FunctionRef<void()> body) {
-  if (is_shared() && !is_chief_ && owned_.chief->has_failed()) {
-    hear_of_chief();
+  if (owned_.shared != nullptr && owned_.shared->error() != nullptr) {
+    hear_of_others();
     coordinator_->raise_requested_exception();
   }
   try {
@@ -78,15 +76,16 @@ void CoordinatedSession::guarded(FunctionRef<void()> body) {
   } catch (...) {
     if (!services_->process().is_here()) throw;  // the user's code has forked
     const std::exception_ptr failure = std::current_exception();
-    hear_of_chief();
+    hear_of_others();
     std::exception_ptr cause = coordinator_->error();
-    if (cause == nullptr && is_shared() && !is_chief_ && !owned_.is_lost()) cause = owned_.chief->thread_error();
+    const bool is_lost = owned_.shared != nullptr && owned_.shared->is_lost();
+    if (cause == nullptr && owned_.shared != nullptr && !is_lost) cause = owned_.shared->cause();
     if (cause != nullptr) {
       if (coordinator_->error() == nullptr) coordinator_->request_stop(cause);
       if (cause != failure) coordinator_->request_stop(failure);
       std::rethrow_exception(cause);
     }
-    if (owned_.is_lost() && !is_preemption(failure))
+    if (is_lost && !is_preemption(failure))
       throw UnavailableError("the chief has given up the session: {}", describe(failure));
     throw;
   }
@@ -103,20 +102,19 @@ std::optional<std::int64_t> CoordinatedSession::step() const noexcept {
 }
 
 std::vector<std::exception_ptr> CoordinatedSession::errors() {
-  hear_of_chief();
+  hear_of_others();
   return coordinator_->errors();
 }
 
 std::vector<std::exception_ptr> CoordinatedSession::close(bool is_lost) {
   if (std::exchange(closed_, true)) return {};
-  if (is_lost && is_chief_ && owned_.lost != nullptr) *owned_.lost = true;
+  if (is_lost && owned_.shared != nullptr) owned_.shared->lose();
   coordinator_->request_stop();
   try {
     coordinator_->join(stop_grace_period_secs_, true);
   } catch (...) {  // one of those that it lists
   }
   try {
-    if (is_chief_ && is_shared() && owned_.chief->has_failed()) owned_.session.close();  // for its workers, too
     owned_.close();
   } catch (...) { log_error("closing the session failed: {}", describe(std::current_exception())); }
   return coordinator_->errors();
@@ -128,9 +126,9 @@ void CoordinatedSession::close_quietly(bool is_lost) noexcept {
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
-void CoordinatedSession::hear_of_chief() {
-  if (!is_shared() || is_chief_ || !owned_.chief->has_failed() || coordinator_->error() != nullptr) return;
-  coordinator_->request_stop(owned_.chief->error_for_worker());
+void CoordinatedSession::hear_of_others() {
+  if (owned_.shared == nullptr || coordinator_->error() != nullptr) return;
+  if (const std::exception_ptr error = owned_.shared->error()) coordinator_->request_stop(error);
 }
 
 }  // namespace trainhook::detail

@@ -20,9 +20,7 @@
 #include <trainhook/hooks/summary_saver_hook.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
-#include <trainhook/monitored/local_master.hpp>
 #include <trainhook/monitored/session_peers.hpp>
-#include <trainhook/monitored/worker_session_creator.hpp>
 
 namespace trainhook::detail {
 
@@ -87,7 +85,7 @@ inline SessionLifecycle start_with(std::shared_ptr<SessionCreator> creator,
                                    const std::shared_ptr<Scaffold>& scaffold,
                                    const std::shared_ptr<SessionPeers>& peers) {
   return {std::move(creator),
-          {.hooks = peers != nullptr && peers->is_chief() ? training_hooks(options, scaffold) : options.hooks,
+          {.hooks = peers->is_chief() ? training_hooks(options, scaffold) : options.hooks,
            .peers = peers,
            .stop_grace_period_secs = options.stop_grace_period_secs,
            .retry = options.retry,
@@ -110,13 +108,12 @@ inline ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSession
                                                   const std::shared_ptr<Scaffold>& scaffold) {
   return {.scaffold = scaffold,
           .checkpoint_dir = options.checkpoint_dir,
-          .master = options.master,
           .file_system = options.file_system,
           .clock = options.clock};
 }
 
 // What is thrown before the session begins reaches the peers, too.
-SessionLifecycle start_chief(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
+SessionLifecycle start_training(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
   const auto peers = options.peers != nullptr ? options.peers : make_shared_object<SessionPeers>();
   try {
     refuse_if_interrupted(options);
@@ -132,23 +129,16 @@ SessionLifecycle start_chief(Graph& graph, SessionOpener open, const MonitoredTr
   }
 }
 
-SessionLifecycle start_training(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
-  if (options.is_chief || options.peers != nullptr) return start_chief(graph, std::move(open), options);
-  return start_with(std::make_shared<WorkerSessionCreator>(
-                        WorkerSessionCreatorOptions{.master = options.master, .max_wait_secs = options.max_wait_secs}),
-                    options, nullptr, nullptr);
-}
-
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
 MonitoredSession<LoopSession> monitored_training_session(LoopSession& loop,
                                                          const MonitoredTrainingSessionOptions& options) {
-  if (options.peers == nullptr && (!options.is_chief || options.master != nullptr))
+  if (options.peers != nullptr && options.peers->shares_session())
     throw UnimplementedError(
-        "monitored_training_session: chief and workers cannot share a LoopSession; leave is_chief and master alone");
-  return MonitoredSession<LoopSession>(detail::start_chief(
+        "monitored_training_session: chief and workers cannot share a LoopSession, which one thread runs");
+  return MonitoredSession<LoopSession>(detail::start_training(
       loop.graph(),
       [&loop] {
         loop.open();

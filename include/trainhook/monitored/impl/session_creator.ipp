@@ -9,14 +9,13 @@
 
 namespace trainhook {
 
+SharedSession::~SharedSession() = default;
+
 void OwnedSession::close() {
-  if (lost == nullptr) {
-    session.close();
-  } else {
-    lost.reset();
-    chief.reset();
-    owner.reset();
-  }
+  if (shared == nullptr) return session.close();
+  shared->close(session);
+  shared.reset();
+  owner.reset();
 }
 
 SessionCreator::~SessionCreator() = default;

@@ -8,13 +8,11 @@
 #endif
 
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
-#include <trainhook/monitored/impl/chief_status.ipp>
 #include <trainhook/monitored/impl/coordinated_session.ipp>
 #include <trainhook/monitored/impl/evaluate_once.ipp>
 #include <trainhook/monitored/impl/hook_names.ipp>
 #include <trainhook/monitored/impl/hook_states.ipp>
 #include <trainhook/monitored/impl/hooked_session.ipp>
-#include <trainhook/monitored/impl/local_master.ipp>
 #include <trainhook/monitored/impl/merged_run.ipp>
 #include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
@@ -27,4 +25,3 @@
 #include <trainhook/monitored/impl/session_peers.ipp>
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>
 #include <trainhook/monitored/impl/thrown_error.ipp>
-#include <trainhook/monitored/impl/worker_session_creator.ipp>

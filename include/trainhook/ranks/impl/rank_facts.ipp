@@ -179,12 +179,9 @@ std::vector<const SessionRunHook*> evaluations_of_one_rank(const Hooks& hooks, c
 }
 
 void expect_options_of_job(const MonitoredTrainingSessionOptions& options) {
-  if (!options.is_chief || options.master != nullptr)
-    throw UnimplementedError(
-        "monitored_training_session: a rank of a job has no workers; leave is_chief and master alone");
   if (has_checkpoint_saver(options.hooks))
     throw InvalidArgumentError(
-        "monitored_training_session: with a collective, a hook that saves checkpoints belongs to chief_only_hooks: "
+        "monitored_training_session: with peers, a hook that saves checkpoints belongs to chief_only_hooks: "
         "only rank 0 may write them");
 }
 

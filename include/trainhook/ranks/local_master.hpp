@@ -44,15 +44,17 @@ class LocalMaster {
   TRAINHOOK_DECL void fail(const std::exception_ptr& error) noexcept;
 
   /// For a worker: waits for the chief's session and returns a share of it.
-  /// @param chief the chief of the worker's previous session, if there was one
+  /// @param chief the chief of the worker's previous session, null if there was none; becomes the one of this session
   /// @throws DeadlineExceededError after `max_wait`, or the chief's error.
   [[nodiscard]] TRAINHOOK_DECL OwnedSession wait_for_session(Duration max_wait,
-                                                             const std::shared_ptr<detail::ChiefStatus>& chief = {});
+                                                             std::shared_ptr<detail::ChiefStatus>& chief);
 
  private:
   struct Shared;
   struct State;
-  TRAINHOOK_DECL OwnedSession share(const std::shared_ptr<Shared>& shared) const;
+  class Share;
+  class ChiefsShare;
+  class WorkersShare;
 
   std::unique_ptr<State> state_;
 };
@@ -60,5 +62,5 @@ class LocalMaster {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/monitored/impl/local_master.ipp>
+#include <trainhook/ranks/impl/local_master.ipp>
 #endif

@@ -54,5 +54,5 @@ class WorkerSessionCreator final : public SessionCreator {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/monitored/impl/worker_session_creator.ipp>
+#include <trainhook/ranks/impl/worker_session_creator.ipp>
 #endif

@@ -3,12 +3,12 @@
 /// The bodies of worker_session_creator.hpp.
 #pragma once
 
-#include <trainhook/monitored/worker_session_creator.hpp>
+#include <trainhook/ranks/worker_session_creator.hpp>
 
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/monitored/local_master.hpp>
+#include <trainhook/ranks/local_master.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -26,9 +26,7 @@ WorkerSessionCreator::WorkerSessionCreator(WorkerSessionCreatorOptions options) 
 }
 
 OwnedSession WorkerSessionCreator::create_session() {
-  OwnedSession share = options_.master->wait_for_session(options_.max_wait_secs, chief_);
-  chief_ = share.chief;
-  return share;
+  return options_.master->wait_for_session(options_.max_wait_secs, chief_);
 }
 
 Graph& WorkerSessionCreator::graph() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Chief, workers and queue runners of one process: whose end, and whose error, is whose.
-#include <trainhook/monitored/local_master.hpp>
+#include <trainhook/ranks/local_master.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -24,7 +24,8 @@
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
-#include <trainhook/monitored/worker_session_creator.hpp>
+#include <trainhook/ranks/worker_session_creator.hpp>
+#include <trainhook/ranks/workers.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -84,8 +85,10 @@ class QueueTest : public ::testing::Test {
   }
   MonitoredSession<Engine> start(Input& input, const std::shared_ptr<LocalMaster>& master, bool is_chief,
                                  const std::shared_ptr<testing::Trace>& trace) {
-    return monitored_training_session<Engine>(
-        input.graph, {.is_chief = is_chief, .master = master, .hooks = {hook(trace)}, .file_system = &disk});
+    return monitored_training_session<Engine>(input.graph,
+                                              {.peers = is_chief ? ranks::chief(master) : ranks::worker(master),
+                                               .hooks = {hook(trace)},
+                                               .file_system = &disk});
   }
 
   testing::LogLines log;
@@ -211,9 +214,9 @@ class ChiefAndWorkerTest : public ::testing::Test {
 
   std::unique_ptr<Session> start_chief(RetryPolicy retry = {}) {
     return std::make_unique<Session>(
-        std::make_shared<ChiefSessionCreator>(
-            script.graph(), [this] { return OwnedSession::make<ScriptedSession>(script); },
-            ChiefSessionCreatorOptions{.master = master, .file_system = &disk, .clock = &clock}),
+        ranks::publish(master, std::make_shared<ChiefSessionCreator>(
+                                   script.graph(), [this] { return OwnedSession::make<ScriptedSession>(script); },
+                                   ChiefSessionCreatorOptions{.file_system = &disk, .clock = &clock})),
         MonitoredSessionOptions{
             .hooks = {chiefs_hook(), own_hook}, .retry = std::move(retry), .file_system = &disk, .clock = &clock});
   }

@@ -47,5 +47,5 @@ class ChiefStatus {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/monitored/impl/chief_status.ipp>
+#include <trainhook/ranks/impl/chief_status.ipp>
 #endif

@@ -3,7 +3,7 @@
 /// The bodies of chief_status.hpp.
 #pragma once
 
-#include <trainhook/monitored/chief_status.hpp>
+#include <trainhook/ranks/chief_status.hpp>
 
 #include <string>
 

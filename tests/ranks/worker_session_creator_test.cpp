@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Chief and workers of one process: who waits for whom, who ends the session, and what a loss means to the others.
-#include <trainhook/monitored/worker_session_creator.hpp>
+#include <trainhook/ranks/worker_session_creator.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -13,9 +13,12 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/monitored/chief_session_creator.hpp>
-#include <trainhook/monitored/local_master.hpp>
+#include <trainhook/monitored/monitored_session.hpp>
+#include <trainhook/ranks/local_master.hpp>
+#include <trainhook/ranks/workers.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/recording_hook.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 
 namespace trainhook {
@@ -26,9 +29,10 @@ using testing::ScriptedSession;
 
 class WorkerSessionCreatorTest : public ::testing::Test {
  protected:
-  ChiefSessionCreator chief() {
-    return ChiefSessionCreator(script.graph(), [this] { return OwnedSession::make<ScriptedSession>(script); },
-                               {.master = master, .file_system = &disk, .clock = &clock});
+  std::shared_ptr<SessionCreator> chief() {
+    return ranks::publish(master, std::make_shared<ChiefSessionCreator>(
+                                      script.graph(), [this] { return OwnedSession::make<ScriptedSession>(script); },
+                                      ChiefSessionCreatorOptions{.file_system = &disk, .clock = &clock}));
   }
   WorkerSessionCreator worker(Duration wait = 10s) {
     return WorkerSessionCreator({.master = master, .max_wait_secs = wait});
@@ -48,13 +52,13 @@ class WorkerSessionCreatorTest : public ::testing::Test {
 };
 
 TEST_F(WorkerSessionCreatorTest, SharesTheChiefsSessionAndGraph) {
-  ChiefSessionCreator of_chief = chief();
-  const OwnedSession mine = of_chief.create_session();
+  const auto of_chief = chief();
+  const OwnedSession mine = of_chief->create_session();
   WorkerSessionCreator of_worker = worker();
   EXPECT_EQ(&of_worker.graph(), &script.graph());
   EXPECT_EQ(of_worker.create_session().session, mine.session);
   EXPECT_EQ(script.sessions, 1);
-  EXPECT_TRUE(of_chief.is_chief());
+  EXPECT_TRUE(of_chief->is_chief());
   EXPECT_FALSE(of_worker.is_chief());
 }
 
@@ -62,8 +66,8 @@ TEST_F(WorkerSessionCreatorTest, WaitsInItsThreadUntilTheChiefIsReady) {
   std::promise<SessionRef> joined;
   std::thread thread([&] { joined.set_value(worker(1h).create_session().session); });
   while (clock.waiters() == 0) std::this_thread::yield();
-  ChiefSessionCreator of_chief = chief();
-  const OwnedSession mine = of_chief.create_session();
+  const auto of_chief = chief();
+  const OwnedSession mine = of_chief->create_session();
   EXPECT_EQ(joined.get_future().get(), mine.session);
   thread.join();
 }
@@ -76,6 +80,17 @@ TEST_F(WorkerSessionCreatorTest, S30_GivesUpAtItsDeadlineExactly) {
   EXPECT_EQ(clock.monotonic_now() - start, 3s);
 }
 
+TEST_F(WorkerSessionCreatorTest, AWorkerWhoseChiefNeverComesSaysSo) {
+  clock.auto_advance(true);
+  const auto trace = std::make_shared<testing::Trace>();
+  const auto of_worker = std::make_shared<WorkerSessionCreator>(worker(3s));
+  EXPECT_THROW(
+      MonitoredSession<ScriptedSession>(
+          of_worker, {.hooks = {testing::RecordingHook(trace, {.name = "a"})}, .file_system = &disk, .clock = &clock}),
+      DeadlineExceededError);
+  EXPECT_EQ(trace->lines(), "");
+}
+
 TEST_F(WorkerSessionCreatorTest, AWaitWithoutEndIsNotOverAtOnce) {
   std::promise<std::string> joined;
   std::atomic<bool> is_back = false;
@@ -84,15 +99,15 @@ TEST_F(WorkerSessionCreatorTest, AWaitWithoutEndIsNotOverAtOnce) {
     is_back = true;
   });
   while (clock.waiters() == 0 && !is_back) std::this_thread::yield();
-  ChiefSessionCreator of_chief = chief();
-  const OwnedSession mine = of_chief.create_session();
+  const auto of_chief = chief();
+  const OwnedSession mine = of_chief->create_session();
   thread.join();
   EXPECT_EQ(joined.get_future().get(), "nothing was thrown");
 }
 
 TEST_F(WorkerSessionCreatorTest, TheLastUserEndsTheSession) {
-  ChiefSessionCreator of_chief = chief();
-  OwnedSession mine = of_chief.create_session();
+  const auto of_chief = chief();
+  OwnedSession mine = of_chief->create_session();
   OwnedSession theirs = worker().create_session();
   mine.close();
   EXPECT_EQ(script.closes, 0);
@@ -104,14 +119,14 @@ TEST_F(WorkerSessionCreatorTest, TheLastUserEndsTheSession) {
 }
 
 TEST_F(WorkerSessionCreatorTest, ALossOfTheChiefsIsALossOfTheWorkers) {
-  ChiefSessionCreator of_chief = chief();
-  OwnedSession mine = of_chief.create_session();
+  const auto of_chief = chief();
+  OwnedSession mine = of_chief->create_session();
   WorkerSessionCreator of_worker = worker();
   OwnedSession theirs = of_worker.create_session();
-  EXPECT_FALSE(theirs.is_lost());
+  EXPECT_FALSE(theirs.shared->is_lost());
   mine.close();  // as a recovery does
-  const OwnedSession next = of_chief.create_session();
-  EXPECT_TRUE(theirs.is_lost());
+  const OwnedSession next = of_chief->create_session();
+  EXPECT_TRUE(theirs.shared->is_lost());
   EXPECT_THROW(theirs.session.run(script.train()), FailedPreconditionError);
   EXPECT_EQ(of_worker.create_session().session, next.session);
 }

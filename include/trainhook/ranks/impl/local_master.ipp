@@ -3,7 +3,7 @@
 /// The bodies of local_master.hpp.
 #pragma once
 
-#include <trainhook/monitored/local_master.hpp>
+#include <trainhook/ranks/local_master.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -16,7 +16,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/thread.hpp>
-#include <trainhook/monitored/chief_status.hpp>
+#include <trainhook/ranks/chief_status.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -42,6 +42,53 @@ struct LocalMaster::Shared {
   std::atomic<bool> lost = false;
 };
 
+class LocalMaster::Share : public SharedSession {
+ public:
+  Share(std::shared_ptr<Shared> shared, std::shared_ptr<detail::ChiefStatus> chief)
+      : shared_(std::move(shared)), chief_(std::move(chief)) {}
+
+  [[nodiscard]] bool is_lost() const noexcept override { return shared_->lost; }
+
+  template <class Kind>
+  [[nodiscard]] static OwnedSession of(const std::shared_ptr<Shared>& shared,
+                                       const std::shared_ptr<detail::ChiefStatus>& chief) {
+    return {.owner = shared,
+            .session = shared->session.session,
+            .restored_from = shared->session.restored_from,
+            .shared = std::make_shared<Kind>(shared, chief)};
+  }
+
+ protected:
+  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<detail::ChiefStatus> chief_;
+};
+
+class LocalMaster::ChiefsShare final : public Share {
+ public:
+  using Share::Share;
+
+  void begin(std::shared_ptr<const Coordinator> threads) override { chief_->set_threads(std::move(threads)); }
+  [[nodiscard]] std::exception_ptr error() const override { return nullptr; }
+  [[nodiscard]] std::exception_ptr cause() const override { return nullptr; }
+  void lose() noexcept override { shared_->lost = true; }
+  void close(SessionRef session) override {
+    if (chief_->has_failed()) session.close();  // for the workers, too
+  }
+};
+
+class LocalMaster::WorkersShare final : public Share {
+ public:
+  using Share::Share;
+
+  void begin(std::shared_ptr<const Coordinator> /*threads*/) override {}
+  [[nodiscard]] std::exception_ptr error() const override {
+    return chief_->has_failed() ? chief_->error_for_worker() : nullptr;
+  }
+  [[nodiscard]] std::exception_ptr cause() const override { return chief_->thread_error(); }
+  void lose() noexcept override {}
+  void close(SessionRef /*session*/) override {}
+};
+
 struct LocalMaster::State {
   Clock* clock;
   std::mutex mutex{};
@@ -63,7 +110,7 @@ OwnedSession LocalMaster::publish(OwnedSession ready) {
     if (state_->chief->has_failed())
       state_->chief = detail::make_shared_object<detail::ChiefStatus>();  // this is the next chief
     state_->chief->set_threads(nullptr);
-    own = share(shared);
+    own = Share::of<ChiefsShare>(shared, state_->chief);
   }
   state_->published.notify_all();
   return own;
@@ -83,7 +130,7 @@ void LocalMaster::fail(const std::exception_ptr& error) noexcept {
   state_->published.notify_all();
 }
 
-OwnedSession LocalMaster::wait_for_session(Duration max_wait, const std::shared_ptr<detail::ChiefStatus>& chief) {
+OwnedSession LocalMaster::wait_for_session(Duration max_wait, std::shared_ptr<detail::ChiefStatus>& chief) {
   std::unique_lock lock(state_->mutex);
   const std::shared_ptr<detail::ChiefStatus> expected =
       chief != nullptr || state_->chief->has_failed() ? chief : state_->chief;
@@ -103,15 +150,8 @@ OwnedSession LocalMaster::wait_for_session(Duration max_wait, const std::shared_
         "or see what keeps the chief",
         std::chrono::duration<double>(max_wait).count());
   }
-  return share(shared);
-}
-
-OwnedSession LocalMaster::share(const std::shared_ptr<Shared>& shared) const {
-  return {.owner = shared,
-          .session = shared->session.session,
-          .restored_from = shared->session.restored_from,
-          .lost = {shared, &shared->lost},
-          .chief = state_->chief};
+  chief = state_->chief;
+  return Share::of<WorkersShare>(shared, chief);
 }
 
 }  // namespace trainhook
