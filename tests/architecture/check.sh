@@ -160,9 +160,11 @@ check_names() {  # snake_case, and a name that says what is inside
   done < <(sources)
 }
 
-check_tests_mirror_headers() {  # tests/io/crc32c_test.cpp tests io/crc32c.hpp or its .ipp; x_more_words_test.cpp may add to x_test.cpp
-  local folder header
-  while read -r path; do
+# tests/io/crc32c_test.cpp tests io/crc32c.hpp or its .ipp, and so does tests/with_engine/io/crc32c_test.cpp; x_more_words_test.cpp may add to x_test.cpp
+check_tests_mirror_headers() {
+  local file folder header
+  while read -r file; do
+    path=${file#with_engine/}
     folder=$root/include/trainhook/${path%/*}
     name=${path##*/}
     name=${name%_test.cpp}
@@ -173,9 +175,9 @@ check_tests_mirror_headers() {  # tests/io/crc32c_test.cpp tests io/crc32c.hpp o
     [ -n "$name" ] || [ "$path" != "${path%/*}/${path%/*}_test.cpp" ] || { name=${path%/*} header=trainhook/$name.hpp; }  # of an umbrella
     [ ! -f "$folder/impl/$name.ipp" ] || [ -f "$folder/$name.hpp" ] || header=$(sed -n 's|^#include <\(.*\)>|\1|p' "$folder/impl/$name.ipp" | head -n 1)
     if [ -z "$name" ]; then
-      violation "tests/$path mirrors no header and no .ipp of include/trainhook/${path%/*}"
-    elif ! grep -m1 '#include' "$root/tests/$path" | grep -F "<$header>" >/dev/null; then
-      violation "tests/$path: the first include is not <$header>"
+      violation "tests/$file mirrors no header and no .ipp of include/trainhook/${path%/*}"
+    elif ! grep -m1 '#include' "$root/tests/$file" | grep -F "<$header>" >/dev/null; then
+      violation "tests/$file: the first include is not <$header>"
     fi
   done < <(cd "$root/tests" && find . -mindepth 2 -name '*_test.cpp' | sed 's|^\./||' | sort)
 }

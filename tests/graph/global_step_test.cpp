@@ -11,7 +11,6 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/state.hpp>
 
-#include "as_defined.hpp"
 #include "expect_error.hpp"
 
 namespace trainhook {
@@ -55,20 +54,6 @@ TEST(GlobalStep, HasToBeAnIntegerScalar) {
   Graph graph;
   graph.add_to_collection(graph_keys::kGlobalStep, make_variable("s", zeros(graph, {2})));
   expect_error({"'s'", "float32[2]"}, [&] { static_cast<void>(get_global_step(graph)); });
-}
-
-TEST(GlobalStep, ReadIsMadeOnceAndNotWithoutAStep) {
-  Graph graph;
-  EXPECT_FALSE(get_or_create_global_step_read(graph).has_value());
-  create_global_step(graph);
-  const std::optional<Output> read = get_or_create_global_step_read(graph);
-  ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->name(), "global_step/add:0");
-  EXPECT_EQ(read->dtype(), DType::Int64);
-  EXPECT_EQ(support::nodes_unlike_their_definition(graph), "");
-  EXPECT_EQ(get_or_create_global_step_read(graph), read);
-  graph.add_to_collection(graph_keys::kGlobalStepRead, *read);
-  expect_error<FailedPreconditionError>({"multiple items"}, [&] { get_or_create_global_step_read(graph); });
 }
 
 TEST(GlobalStep, IncrementWaitsForTheRead) {

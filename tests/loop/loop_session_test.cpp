@@ -22,7 +22,6 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/summary.hpp>
-#include <trainhook/model/ops/math.hpp>
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
@@ -538,18 +537,6 @@ TEST(LoopSession, BeginsAgainByItsInitFunction) {
   EXPECT_EQ(weights, (std::vector<float>{7, 8}));
   EXPECT_EQ(loop.global_step(), 0);
   EXPECT_TRUE(loop.state()[0].initialized);
-}
-
-TEST(LoopSession, SaysWhatItCannotCompute) {
-  LoopSession loop;
-  const Output a = loop.value("a", [] { return 1.0F; });
-  const Output product = multiply(a, a, "product");
-  EXPECT_EQ(message_of<UnimplementedError>([&] { (void)loop.run(product); }),
-            "LoopSession cannot compute 'product:0' (Mul): compute it in the loop and register it with value(), or use "
-            "an engine for graphs");
-  Graph elsewhere;
-  const Output foreign = placeholder(elsewhere, DType::Float);
-  EXPECT_THROW((void)loop.run(foreign), InvalidArgumentError);
 }
 
 TEST(LoopSession, TellsATracedRunHowLongTheStepTookAtEveryTraceLevel) {

@@ -17,7 +17,6 @@
 #include <trainhook/events/summary.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/summary.hpp>
-#include <trainhook/model/ops/math.hpp>
 
 namespace trainhook {
 namespace {
@@ -144,12 +143,6 @@ TEST_F(NodeValuesTest, StaysUsableWhenALeafThrows) {
   values.end_run();
   fails = false;
   EXPECT_EQ(run(loss), Tensor(1.0F));
-}
-
-TEST_F(NodeValuesTest, RefusesMaths) {
-  const Output loss = leaf("loss", [] { return Tensor(1.0F); });
-  EXPECT_THROW((void)run(multiply(loss, loss)), UnimplementedError);
-  EXPECT_THROW((void)run(add(loss, loss)), UnimplementedError);
 }
 
 }  // namespace

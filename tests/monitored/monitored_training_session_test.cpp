@@ -16,7 +16,6 @@
 
 #include <gtest/gtest.h>
 
-#include <small_engine.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/log.hpp>

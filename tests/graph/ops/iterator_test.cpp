@@ -8,8 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/model/ops/registry.hpp>
-
 #include "as_defined.hpp"
 #include "expect_error.hpp"
 
@@ -38,14 +36,14 @@ TEST(IteratorOps, NeedAShapeForEachComponent) {
   Graph graph;
   const Operation iterator = detail::iterator(graph, kComponents, "train");
   const auto add = [&](Attrs attrs) {
-    graph.add(*find_op_def("IteratorGetNext"),
+    graph.add(*support::core_op_def("IteratorGetNext"),
               {.name = "next", .inputs = {Output(&iterator.node(), 0)}, .attrs = std::move(attrs)});
   };
   testing::expect_error({"'next'", "output_shapes"}, [&] { add({{"output_types", std::vector{DType::Float}}}); });
   testing::expect_error({"'next'", "1 output_types and 2 output_shapes"}, [&] {
     add({{"output_types", std::vector{DType::Float}}, {"output_shapes", std::vector<PartialShape>(2)}});
   });
-  testing::expect_error({"IteratorV2", "output_types"}, [&] { graph.add(*find_op_def("IteratorV2"), {}); });
+  testing::expect_error({"IteratorV2", "output_types"}, [&] { graph.add(*support::core_op_def("IteratorV2"), {}); });
 }
 
 }  // namespace
