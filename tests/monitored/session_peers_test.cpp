@@ -3,6 +3,7 @@
 /// SessionPeers: a process alone.
 #include <trainhook/monitored/session_peers.hpp>
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <string>
@@ -24,7 +25,8 @@ TEST(SessionPeers, OfAProcessAloneChangeNothing) {
   EXPECT_EQ(peers.same_for_all([] { return std::string("mine"); }), "mine");
   EXPECT_TRUE(peers.is_interrupted(true));
   EXPECT_FALSE(peers.is_interrupted(false));
-  EXPECT_NO_THROW(peers.finish(std::make_exception_ptr(InternalError("an error"))));
+  EXPECT_NO_THROW(peers.finish(std::make_exception_ptr(InternalError("an error")), std::chrono::seconds(1)));
+  EXPECT_FALSE(peers.shares_session());
   LoopSession loop;
   const auto alone = std::make_shared<ChiefSessionCreator>(loop.graph(), [&] { return OwnedSession{.session = loop}; });
   EXPECT_EQ(peers.creator(alone), alone);

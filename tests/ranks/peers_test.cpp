@@ -205,6 +205,24 @@ TEST_F(RanksTest, ASignalToOneIsAStopOfAllWithACheckpoint) {
   EXPECT_EQ(log.count("no checkpoint was saved"), 0U);
 }
 
+TEST_F(RanksTest, AfterASignalTheChiefAloneWarnsThatNothingWasSaved) {
+  for (const int signalled : {0, 1}) {
+    const auto seen = train(
+        2,
+        [&](int rank, Options& options) {
+          options.checkpoint_dir.clear();
+          if (rank == signalled) options.hooks = {SignalHook()};
+        },
+        [&](int rank, int step) {
+          if (rank == signalled && step == 3) std::raise(SIGTERM);
+        });
+    forget_interruption();
+    EXPECT_EQ(each(seen, &Seen::error), Strings(2));
+    EXPECT_EQ(log.count("training has ended, and no checkpoint was saved"), 1U) << signalled;
+    EXPECT_EQ(log.count("training has ended, as all ranks agreed"), signalled == 1 ? 1U : 0U);
+  }
+}
+
 TEST_F(RanksTest, AStopBeforeTheFirstStepStopsAll) {
   const auto seen = train(2, [](int rank, Options& options) {
     if (rank != 1) return;
@@ -586,6 +604,25 @@ TEST_F(RanksTest, RankZeroIsTheChief) {
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(2));
   EXPECT_EQ(chiefs, (std::vector{1, 0}));
+}
+
+TEST_F(RanksTest, PeersAreOfOneSession) {
+  testing::ThreadedRanks job(2);
+  const auto errors = job.run([&](const std::shared_ptr<Collective>& collective) {
+    const Options options{.peers = peers(collective), .hooks = {StopAtStepHook({.last_step = 3})}};
+    for (int i = 0; i < 2; ++i) {
+      LoopSession loop;
+      auto session = monitored_training_session(loop, options);
+      run_until_stop(session, [&] { session.run([] {}); });
+      EXPECT_EQ(i, 0);
+      EXPECT_EQ(loop.global_step(), 3);
+    }
+  });
+  for (const std::exception_ptr& error : errors) {
+    ASSERT_NE(error, nullptr);
+    EXPECT_EQ(describe(error),
+              "FailedPrecondition: the peers of a session are those of an earlier one; make them for each session");
+  }
 }
 
 TEST_F(RanksTest, WrongOptionsSayWhatToDo) {

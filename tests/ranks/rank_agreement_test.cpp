@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RankAgreement: what ranks tell each other around a session; monitored_training_session_ranks_test.cpp has the steps.
+/// RankAgreement: what ranks tell each other around a session; peers_test.cpp has the steps.
 #include <trainhook/ranks/rank_agreement.hpp>
 
 #include <chrono>
@@ -37,11 +37,11 @@ using Strings = std::vector<std::string>;
 Strings errors_of(testing::ThreadedRanks& job, const std::function<void(RankAgreement&)>& body) {
   Strings texts;
   for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
-         RankAgreement agreement(ranks, {.max_wait_secs = 60s, .stop_grace_period_secs = 60s});
+         RankAgreement agreement(ranks, {.max_wait_secs = 60s});
          try {
            body(agreement);
          } catch (...) {
-           agreement.fail(std::current_exception());
+           agreement.fail(std::current_exception(), 60s);
            throw;
          }
        }))
@@ -113,8 +113,8 @@ TEST(RankAgreement, AFailureLooksLikeNeitherALossNorTheEndOfInput) {
 TEST(RankAgreement, TheLastRoundTellsOfErrorsOfTheEnd) {
   testing::ThreadedRanks job(2);
   const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
-    agreement.finish(agreement.is_chief() ? std::make_exception_ptr(InternalError("full")) : nullptr);
-    agreement.fail(std::make_exception_ptr(InternalError("too late")));  // the job is over
+    agreement.finish(agreement.is_chief() ? std::make_exception_ptr(InternalError("full")) : nullptr, 60s);
+    agreement.fail(std::make_exception_ptr(InternalError("too late")), 60s);  // the job is over
   });
   EXPECT_EQ(errors, (Strings{"", "Internal: rank 0 has failed: full"}));
 }

@@ -35,8 +35,7 @@ std::vector<std::string> create_all(int size, const std::function<void(int rank,
   testing::ThreadedRanks job(size);
   std::vector<std::string> texts;
   for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
-         const auto agreement = std::make_shared<RankAgreement>(
-             ranks, AgreementOptions{.max_wait_secs = 60s, .stop_grace_period_secs = 60s});
+         const auto agreement = std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s});
          Script script;
          prepare(ranks->rank(), script);
          RankSessionCreator creator(agreement,
@@ -47,7 +46,7 @@ std::vector<std::string> create_all(int size, const std::function<void(int rank,
            const OwnedSession owned = creator.create_session();
            if (use) use(ranks->rank(), owned.session.as<ScriptedSession>());
          } catch (...) {
-           agreement->fail(std::current_exception());
+           agreement->fail(std::current_exception(), 60s);
            throw;
          }
        }))

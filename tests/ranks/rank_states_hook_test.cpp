@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RankStatesHook: what the chief collects; monitored_training_session_rank_states_test.cpp has whole trainings.
+/// RankStatesHook: what the chief collects; peers_rank_states_test.cpp has whole trainings.
 #include <trainhook/ranks/rank_states_hook.hpp>
 
 #include <chrono>
@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/ranks/rank_agreement.hpp>
@@ -31,8 +32,7 @@ using namespace std::chrono_literals;
 struct Rank {
   explicit Rank(const std::shared_ptr<Collective>& ranks)
       : number(ranks->rank()),
-        agreement(std::make_shared<RankAgreement>(
-            ranks, AgreementOptions{.max_wait_secs = 60s, .stop_grace_period_secs = 60s})),
+        agreement(std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s})),
         hook(*agreement) {
     loop.state("number", number);
     hook.attach(services);
@@ -61,7 +61,7 @@ TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
       again = rank.hook.collect(rank.loop, Saver(), 0);  // for another saver, at the same place
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
-    rank.agreement->finish(nullptr);
+    rank.agreement->finish(nullptr, 60s);
     EXPECT_EQ(got.size(), rank.number == 0 ? 3U : 0U);
     EXPECT_EQ(again.size(), got.size());
     if (got.size() != 3) return;
@@ -76,6 +76,27 @@ TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
   EXPECT_EQ(job.num_reductions(), 4);  // collect, no rank has failed, meet, the last one
 }
 
+TEST(RankStatesHook, OnlyTheChiefsPeersContribute) {
+  testing::ThreadedRanks job(2);
+  const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
+    const auto agreement = std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s});
+    Hooks hooks;
+    agreement->join(hooks);
+    EXPECT_EQ(hooks.size(), 1U);
+    EXPECT_THROW(agreement->join(hooks), FailedPreconditionError);
+    if (ranks->rank() == 0) return;
+    LoopSession loop;
+    SaveRequest request{.save_path = "run/model.ckpt", .global_step = 3};
+    agreement->contribute(loop, Saver(), request, false);
+    EXPECT_TRUE(request.extra.empty());
+    EXPECT_EQ(request.others, nullptr);
+    EXPECT_EQ(agreement->veto(loop, Saver(), 3), std::nullopt);
+    EXPECT_FALSE(agreement->awaits_parts());
+    EXPECT_TRUE(agreement->fetch_parts(3));
+  });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(2));
+}
+
 TEST(RankStatesHook, WhetherAnyObjectsComesWithWhatIsCollected) {
   testing::ThreadedRanks job(3);
   const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
@@ -85,7 +106,7 @@ TEST(RankStatesHook, WhetherAnyObjectsComesWithWhatIsCollected) {
       EXPECT_EQ(rank.hook.collect(rank.loop, Saver(), 0).size(), 3U);
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
-    rank.agreement->finish(nullptr);
+    rank.agreement->finish(nullptr, 60s);
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
   EXPECT_EQ(job.num_reductions(), 4);  // as without the question
@@ -101,7 +122,7 @@ TEST(RankStatesHook, ARankThatObjectsIsNamedAndNothingIsCollected) {
       EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), "rank 1: not by 1");  // for another saver
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
-    rank.agreement->finish(nullptr);
+    rank.agreement->finish(nullptr, 60s);
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
   EXPECT_EQ(job.num_reductions(), 3);  // the question, meet, the last one

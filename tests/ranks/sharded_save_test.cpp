@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// How ranks divide a checkpoint, and what one of them writes; monitored_training_session_sharded_test.cpp has whole
+/// How ranks divide a checkpoint, and what one of them writes; peers_sharded_test.cpp has whole
 /// trainings.
 #include <trainhook/ranks/sharded_save.hpp>
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -22,7 +23,6 @@
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/testing/scripted_session.hpp>
 
 namespace trainhook {
 namespace {

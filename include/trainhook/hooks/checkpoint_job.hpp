@@ -15,7 +15,6 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/checkpoint_saver_options.hpp>
@@ -83,7 +82,7 @@ class CheckpointJob {
   /// `take`. @throws the error of a peer that has failed, which ends the job.
   TRAINHOOK_DECL void prepare(SessionRef session, std::int64_t step, Commit when);
 
-  /// Whether a commit `Later` still needs parts of peers; see Peers.
+  /// `awaits_parts`: whether a commit `Later` still needs parts of peers. `fetch_parts` waits for them, as Peers does.
   [[nodiscard]] TRAINHOOK_DECL bool awaits_parts() const noexcept;
   TRAINHOOK_DECL bool fetch_parts(std::optional<std::int64_t> step = std::nullopt);
 
@@ -141,7 +140,7 @@ class CheckpointJob {
   std::shared_ptr<CheckpointClaim> claim_;
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
-  SaveRequest request_;                // the next one
+  SaveRequest request_;                // with what peers contribute to the next one
   std::weak_ptr<OtherParts> pending_;  // the parts of a started commit
   std::optional<std::int64_t> last_saved_;
   std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop

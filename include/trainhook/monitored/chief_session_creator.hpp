@@ -3,7 +3,6 @@
 /// ChiefSessionCreator: restores or initializes the model.
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>

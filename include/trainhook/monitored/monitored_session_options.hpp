@@ -43,7 +43,7 @@ struct RetryPolicy {
 
 struct MonitoredSessionOptions {
   HookList hooks{};
-  std::shared_ptr<SessionPeers> peers{};                      ///< the other processes of the job; null: a process alone
+  std::shared_ptr<SessionPeers> peers{};                      ///< of this session alone; null: a process alone
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   RetryPolicy retry{};
   EventErrors event_errors = EventErrors::Warn;  ///< what to do if events for TensorBoard cannot be written

@@ -3,7 +3,6 @@
 /// monitored_training_session: a MonitoredSession with the hooks that nearly every training loop needs.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -27,8 +26,8 @@ class Scaffold;
 
 /// A period that is zero or negative turns its hook off.
 struct MonitoredTrainingSessionOptions {
-  std::shared_ptr<SessionPeers> peers{};        ///< the other processes of the job, as `ranks::peers` or `mpi::peers`
-                                                ///< gives them; null: a process alone
+  std::shared_ptr<SessionPeers> peers{};        ///< who trains together with this session, for it alone: `mpi::peers`,
+                                                ///< `ranks::peers`, `ranks::chief` or `ranks::worker`; null: nobody
   std::string checkpoint_dir{};                 ///< restores from here and saves to here; empty: neither
   OnExisting on_existing = OnExisting::Resume;  ///< what to do if `checkpoint_dir` has checkpoints
   std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
@@ -64,11 +63,12 @@ namespace detail {
 /// saves summaries and checkpoints. `graph` must outlive the session; `session_args` are passed to the constructor of
 /// engine `S` after the graph. Source: TensorFlow's `MonitoredTrainingSession`.
 ///
-/// With `peers`, each process of the job creates such a session, of an equal graph and with the same options. The first
-/// one is the chief: only it has the `chief_only_hooks` and the hooks that write files. The others restore the same
-/// checkpoint or get the chief's initial values. The checkpoints also contain what each has of its own: generators, the
-/// state of hooks, input positions. All stop at the same step when a hook of any of them requests it, or a signal
-/// reaches one. The input must end at the same step in all, or never. If one fails, all get its error.
+/// With `mpi::peers` or `ranks::peers`, each process of the job creates such a session, of an equal graph and with the
+/// same options. The first one is the chief: only it has the `chief_only_hooks` and the hooks that write files. The
+/// others restore the same checkpoint or get the chief's initial values. The checkpoints also contain what each has of
+/// its own: generators, the state of hooks, input positions. All stop at the same step when a hook of any of them
+/// requests it, or a signal reaches one. The input must end at the same step in all, or never. If one fails, all get
+/// its error.
 template <SessionLike S, class... SessionArgs>
 [[nodiscard]] MonitoredSession<S> monitored_training_session(Graph& graph,
                                                              const MonitoredTrainingSessionOptions& options = {},

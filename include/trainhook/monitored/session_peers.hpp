@@ -26,8 +26,9 @@ class RecoverableSession;
 
 }  // namespace detail
 
-/// The other processes of a job, as a monitored session sees them. All processes must make each of these calls. The
-/// base class is a job of one process. @throws the error of the first process that has failed.
+/// The other processes of a job, as a monitored session sees them. The base class is a job of one process. All
+/// processes must call `expect_same_options`, `expect_same_program`, `settle` and `finish`, and `should_stop` between
+/// the same runs. @throws the error of the first process that has failed.
 class SessionPeers : public Peers {
  public:
   TRAINHOOK_DECL ~SessionPeers() override;
@@ -44,7 +45,8 @@ class SessionPeers : public Peers {
       std::shared_ptr<ChiefSessionCreator> alone);
 
   /// Takes part in a session: may add a hook to its hooks, which are ordered by phase.
-  virtual void join(detail::Hooks& /*hooks*/, Duration /*stop_grace_period_secs*/) {}
+  /// @throws FailedPreconditionError if these are the peers of another session.
+  virtual void join(detail::Hooks& /*hooks*/) {}
 
   /// Returns if no process has failed.
   virtual void settle() {}
@@ -70,11 +72,12 @@ class SessionPeers : public Peers {
   virtual void leave(const std::string& /*reason*/, detail::RecoverableSession& /*session*/,
                      HookServices& /*services*/) {}
 
-  /// After the hooks have ended. @throws the error of another process.
-  virtual void finish(const std::exception_ptr& /*error*/) {}
+  /// After the hooks have ended, with an error or null; then as `fail`. @throws the error of another process.
+  virtual void finish(const std::exception_ptr& /*error*/, Duration /*stop_grace_period_secs*/) {}
 
-  /// Tells the others the error that ends this process, unless they know it.
-  virtual void fail(const std::exception_ptr& /*error*/) noexcept {}
+  /// Tells the others the error that ends this process, unless they know it. Waits so long for others that do
+  /// not answer.
+  virtual void fail(const std::exception_ptr& /*error*/, Duration /*stop_grace_period_secs*/) noexcept {}
 };
 
 }  // namespace trainhook

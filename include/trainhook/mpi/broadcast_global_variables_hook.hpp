@@ -16,7 +16,7 @@ namespace trainhook::mpi {
 /// Gives the variables of all ranks the values of rank `root_rank` whenever a session has been created: random initial
 /// values become the same on all ranks, and values that only this rank has restored reach the others. Random ops draw
 /// other numbers on each rank from then on. All ranks must have this hook. It is called before other hooks, so they see
-/// the global step of the root. A `monitored_training_session` with a `collective` shares the values itself and does
+/// the global step of the root. A `monitored_training_session` with `peers` shares the values itself and does
 /// not need this hook. Source: Horovod's `BroadcastGlobalVariablesHook`.
 class BroadcastGlobalVariablesHook final : public SessionRunHook {
  public:

@@ -18,8 +18,8 @@ namespace trainhook::mpi {
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Collective> collective(const Communicator& comm,
                                                                     Duration max_wait = kMaxWait);
 
-/// The ranks of `comm` as peers, for one session: `{.peers = mpi::peers(mpi.world())}`. @throws as `collective`, and
-/// InvalidArgumentError if a number in the options is not positive.
+/// The ranks of `comm` as peers, for one session: `{.peers = mpi::peers(mpi.world())}`. All of them must make theirs,
+/// as a `collective`. @throws as `collective`, and InvalidArgumentError if a number in the options is not positive.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionPeers> peers(const Communicator& comm,
                                                                  const ranks::PeersOptions& options = {});
 

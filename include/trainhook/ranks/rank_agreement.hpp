@@ -28,8 +28,7 @@ namespace trainhook::detail {
 
 struct AgreementOptions {
   std::int64_t every_n_steps = 1;
-  Duration max_wait_secs{};                                    ///< how long a rank waits for the others
-  Duration stop_grace_period_secs = std::chrono::seconds(10);  ///< how long a rank that has failed waits for the others
+  Duration max_wait_secs{};  ///< how long a rank waits for the others
 };
 
 /// One per rank of a training session. It works in rounds: in each, all ranks reduce their votes, and exchange more
@@ -62,7 +61,7 @@ class RankAgreement final : public SessionPeers,
 
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionCreator> creator(
       std::shared_ptr<ChiefSessionCreator> alone) override;
-  TRAINHOOK_DECL void join(Hooks& hooks, Duration stop_grace_period_secs) override;
+  TRAINHOOK_DECL void join(Hooks& hooks) override;
   [[nodiscard]] bool may_recreate() const noexcept override { return false; }
 
   [[nodiscard]] TRAINHOOK_DECL Peers& with(const SessionRunHook& hook) override;
@@ -96,8 +95,10 @@ class RankAgreement final : public SessionPeers,
   [[nodiscard]] TRAINHOOK_DECL bool should_stop(RecoverableSession& session, HookServices& services) noexcept override;
   [[nodiscard]] bool is_interrupted(bool /*mine*/) const noexcept override { return is_interrupted_; }
   TRAINHOOK_DECL void leave(const std::string& reason, RecoverableSession& session, HookServices& services) override;
-  TRAINHOOK_DECL void finish(const std::exception_ptr& error) override;
-  TRAINHOOK_DECL void fail(const std::exception_ptr& error) noexcept override;
+  TRAINHOOK_DECL void finish(const std::exception_ptr& error, Duration stop_grace_period_secs) override;
+
+  /// Waits for at least ten seconds.
+  TRAINHOOK_DECL void fail(const std::exception_ptr& error, Duration stop_grace_period_secs) noexcept override;
 
  private:
   enum Bit : std::uint64_t {
@@ -152,6 +153,8 @@ class RankAgreement final : public SessionPeers,
 
   std::shared_ptr<Collective> ranks_;
   AgreementOptions options_;
+  bool has_begun_ = false;     // a session, which is the only one
+  bool has_joined_ = false;    // the same, with its hooks
   std::int64_t boundary_ = 0;  // the number of decisions so far, including skipped ones
   bool is_undecided_ = true;   // since the last run
   bool has_run_ = false;       // since the last call of `should_stop`

@@ -65,8 +65,7 @@ class SaveRounds {
   /// Whether all ranks meet because all have written their parts of a checkpoint.
   [[nodiscard]] virtual bool are_parts_written() const noexcept = 0;
 
-  /// For the chief: the smallest step of Peers::expect_save since the last call; `next_save` of the rounds after a
-  /// step.
+  /// The smallest step of Peers::expect_save since the last call; that of the chief is `next_save` of the next rounds.
   [[nodiscard]] virtual std::int64_t take_expected_save() noexcept = 0;
 
   [[nodiscard]] virtual bool has_agreed_to_stop() const noexcept = 0;

@@ -19,7 +19,9 @@ namespace trainhook::ranks {
 
 /// The peers of a worker, which uses the session of its chief and ignores what has to do with files, and `scaffold` and
 /// `chief_only_hooks`.
-/// @param max_wait_secs how long it waits for its chief; then the session throws DeadlineExceededError
+/// @param max_wait_secs how long it waits for its chief; then the session throws DeadlineExceededError. It throws
+/// UnimplementedError if `master` is null, because workers in other processes are not supported, and
+/// InvalidArgumentError for a negative wait.
 [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<SessionPeers> worker(std::shared_ptr<LocalMaster> master,
                                                                   Duration max_wait_secs = std::chrono::seconds(7200));
 

@@ -29,12 +29,13 @@ class Peers {
   TRAINHOOK_DECL virtual ~Peers();
 
   /// Those of a process alone.
-  [[nodiscard]] TRAINHOOK_DECL static Peers& none() noexcept;
+  [[nodiscard]] TRAINHOOK_DECL static Peers& none();
 
   /// Whether this process writes what a job writes once.
   [[nodiscard]] virtual bool is_chief() const noexcept { return true; }
 
-  /// The peers that have this hook, too.
+  /// The peers with which `hook` decides: all, but none for a hook of a worker, or for an EvaluationHook that only this
+  /// process has.
   [[nodiscard]] virtual Peers& with(const SessionRunHook& /*hook*/) { return *this; }
 
   /// Calls `give` in every process and returns in each what it returned in the first one; if it throws in one, all get
@@ -62,9 +63,11 @@ class Peers {
   /// while training goes on.
   virtual void contribute(SessionRef /*session*/, const Saver& /*saver*/, SaveRequest& /*request*/, bool /*later*/) {}
 
-  /// Whether a part that was asked for has not arrived; waits for all of them at the end of `step`, or of the loop if
-  /// there is none. False if the others are not at the end of that step.
+  /// Whether a part that was asked for has not arrived.
   [[nodiscard]] virtual bool awaits_parts() const noexcept { return false; }
+
+  /// Waits for all parts: at the end of `step`, or of the loop if there is none. Returns false if the others are not at
+  /// the end of that step.
   virtual bool fetch_parts(std::optional<std::int64_t> /*step*/ = std::nullopt) { return true; }
 };
 

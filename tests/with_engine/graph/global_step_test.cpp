@@ -3,6 +3,7 @@
 /// The read of the global step, whose addition is an op of the model.
 #include <trainhook/graph/global_step.hpp>
 
+#include <optional>
 #include <string_view>
 
 #include <gtest/gtest.h>

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
@@ -80,25 +81,6 @@ inline HookList training_hooks(const MonitoredTrainingSessionOptions& options,
   return hooks;
 }
 
-inline SessionLifecycle start_with(std::shared_ptr<SessionCreator> creator,
-                                   const MonitoredTrainingSessionOptions& options,
-                                   const std::shared_ptr<Scaffold>& scaffold,
-                                   const std::shared_ptr<SessionPeers>& peers) {
-  return {std::move(creator),
-          {.hooks = peers->is_chief() ? training_hooks(options, scaffold) : options.hooks,
-           .peers = peers,
-           .stop_grace_period_secs = options.stop_grace_period_secs,
-           .retry = options.retry,
-           .event_errors = options.event_errors,
-           .file_system = options.file_system,
-           .clock = options.clock}};
-}
-
-inline void refuse_if_interrupted(const MonitoredTrainingSessionOptions& options) {
-  refuse_if_interrupted(options.hooks);
-  refuse_if_interrupted(options.chief_only_hooks);
-}
-
 inline void prepare_directory(const MonitoredTrainingSessionOptions& options) {
   prepare_directory(given_or_posix(options.file_system), given_or_system(options.clock), options.checkpoint_dir,
                     options.on_existing, options.directory_lock);
@@ -116,15 +98,23 @@ inline ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSession
 SessionLifecycle start_training(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
   const auto peers = options.peers != nullptr ? options.peers : make_shared_object<SessionPeers>();
   try {
-    refuse_if_interrupted(options);
+    refuse_if_interrupted(options.hooks);
+    if (peers->is_chief()) refuse_if_interrupted(options.chief_only_hooks);
     peers->expect_same_options(options);
     if (peers->is_chief()) prepare_directory(options);
     const auto scaffold = options.scaffold != nullptr ? options.scaffold : make_shared_object<Scaffold>();
     const auto alone =
         make_shared_object<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold));
-    return start_with(peers->creator(alone), options, scaffold, peers);
+    return {peers->creator(alone),
+            {.hooks = peers->is_chief() ? training_hooks(options, scaffold) : options.hooks,
+             .peers = peers,
+             .stop_grace_period_secs = options.stop_grace_period_secs,
+             .retry = options.retry,
+             .event_errors = options.event_errors,
+             .file_system = options.file_system,
+             .clock = options.clock}};
   } catch (...) {
-    peers->fail(std::current_exception());
+    peers->fail(std::current_exception(), options.stop_grace_period_secs);
     throw;
   }
 }

@@ -83,6 +83,7 @@ struct SessionLifecycle::Impl {
   inline void finish_quietly() noexcept;
 
   std::shared_ptr<SessionPeers> peers;
+  Duration stop_grace_period_secs;
   std::shared_ptr<SessionCreator> creator;
   FileSystem& file_system;
   Clock& clock;
@@ -103,6 +104,7 @@ struct SessionLifecycle::Impl {
 
 SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> session_creator, const MonitoredSessionOptions& options)
     : peers(options.peers != nullptr ? options.peers : make_shared_object<SessionPeers>()),
+      stop_grace_period_secs(options.stop_grace_period_secs),
       creator(checked_creator(std::move(session_creator))),
       file_system(given_or_posix(options.file_system)),
       clock(given_or_system(options.clock)),
@@ -113,7 +115,7 @@ SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> session_creator, co
       exceptions_at_start(std::uncaught_exceptions()) {
   check_grace_period("MonitoredSession", options.stop_grace_period_secs);
   services.set_save_veto([this] { return first_veto(hooks.all()); });
-  peers->join(hooks.all(), options.stop_grace_period_secs);
+  peers->join(hooks.all());
 }
 
 void SessionLifecycle::Impl::begin() {
@@ -129,7 +131,7 @@ void SessionLifecycle::Impl::begin() {
 void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
   closed = true;
   services.begin_end();
-  peers->fail(error);
+  peers->fail(error, stop_grace_period_secs);
   creator->session_failed(error);  // before the session's threads end, which may look like the end of input
   if (error != nullptr) errors.push_back(error);
   if (error == nullptr) services.set_stop_reason("an exception");
@@ -164,7 +166,7 @@ void SessionLifecycle::Impl::end_normally() {
   last_step = session->session()->step();
   attempt([&] { std::ranges::copy(session->close(), std::back_inserter(errors)); });
   attempt([&] { writers.close(); });
-  attempt([&] { peers->finish(errors.empty() ? nullptr : errors.front()); });
+  attempt([&] { peers->finish(errors.empty() ? nullptr : errors.front(), stop_grace_period_secs); });
   release_parts();
   for (std::size_t i = 1; i < errors.size(); ++i)
     log_error("a further error while the session was closed: {}", describe(errors[i]));

@@ -25,32 +25,29 @@ struct Followed final : E, Lifetime {
   explicit Followed(const E& error) : E(error) {}
 };
 
-/// The exceptions of the standard library that programs throw; of a type of their own nobody can make a copy.
-template <template <class> class Copy>
-[[nodiscard]] std::exception_ptr copy_of(const std::exception& error) {
-  std::exception_ptr copy;
-  const auto try_each = [&]<class... E>() { ((copy == nullptr ? void(copy = Copy<E>::of(error)) : void()), ...); };
-  try_each.template operator()<std::runtime_error, std::range_error, std::overflow_error, std::underflow_error,
-                               std::system_error, std::logic_error, std::invalid_argument, std::domain_error,
-                               std::length_error, std::out_of_range, std::bad_alloc>();
-  return copy;
-}
-
 template <class E>
 struct WithLifetime {
-  static std::exception_ptr of(const std::exception& error) {
-    if (typeid(error) != typeid(E)) return nullptr;
-    return std::make_exception_ptr(Followed<E>(static_cast<const E&>(error)));
+  static void throw_copy_of(const std::exception& error) {
+    if (typeid(error) == typeid(E)) throw Followed<E>(static_cast<const E&>(error));
   }
 };
 
 template <class E>
 struct WithoutLifetime {
-  static std::exception_ptr of(const std::exception& error) {
-    const E* followed = dynamic_cast<const Followed<E>*>(&error);
-    return followed == nullptr ? nullptr : std::make_exception_ptr(E(*followed));
+  static void throw_copy_of(const std::exception& error) {
+    if (const E* followed = dynamic_cast<const Followed<E>*>(&error)) throw E(*followed);
   }
 };
+
+/// Throws a copy of an exception of the standard library that programs throw; of a type of their own nobody can make
+/// one. (std::make_exception_ptr would leave a function of its own for each type.)
+template <template <class> class Copy>
+void throw_copy_of(const std::exception& error) {
+  const auto try_each = [&]<class... E>() { (Copy<E>::throw_copy_of(error), ...); };
+  try_each.template operator()<std::runtime_error, std::range_error, std::overflow_error, std::underflow_error,
+                               std::system_error, std::logic_error, std::invalid_argument, std::domain_error,
+                               std::length_error, std::out_of_range, std::bad_alloc>();
+}
 
 // The same error as a new object, of the type that belongs to its code.
 [[nodiscard]] inline std::exception_ptr copy_of(const Error& error) noexcept {
@@ -68,8 +65,8 @@ std::exception_ptr ThrownError::record(const std::exception_ptr& error) noexcept
     if (typeid(known) == typeid(OutOfRangeError)) error_ = copy_of(known);
   } catch (const std::exception& standard) {
     try {
-      if (const std::exception_ptr copy = copy_of<WithLifetime>(standard)) error_ = copy;
-    } catch (...) {  // memory ran out while the error was copied
+      throw_copy_of<WithLifetime>(standard);
+    } catch (const Lifetime&) { error_ = std::current_exception(); } catch (...) {  // memory ran out for the copy
     }
   } catch (...) { return error_; }
   try {
@@ -94,7 +91,7 @@ void ThrownError::forget_if_handled() noexcept {
     std::rethrow_exception(error_);
   } catch (const Error& known) { copy = copy_of(known); } catch (const std::exception& standard) {
     try {
-      copy = copy_of<WithoutLifetime>(standard);
+      throw_copy_of<WithoutLifetime>(standard);
     } catch (...) { copy = std::current_exception(); }
   }
   error_ = nullptr;  // if it was handled, that was the last reference

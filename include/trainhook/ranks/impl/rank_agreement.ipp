@@ -189,8 +189,14 @@ bool RankAgreement::meets_at(FunctionRef<std::int64_t()> step) const {
   return !is_over_ && (is_save_granted_ || are_parts_written_ || (next_save_ != kNoStep && step() >= next_save_));
 }
 
-void RankAgreement::join(Hooks& hooks, Duration stop_grace_period_secs) {
-  options_.stop_grace_period_secs = (std::max)(options_.stop_grace_period_secs, stop_grace_period_secs);
+// A second session would take the end of the first one for its own.
+inline void expect_first_session(bool& is_another) {
+  if (std::exchange(is_another, true))
+    throw FailedPreconditionError("the peers of a session are those of an earlier one; make them for each session");
+}
+
+void RankAgreement::join(Hooks& hooks) {
+  expect_first_session(has_joined_);
   const auto last = std::ranges::find(hooks, HookPhase::Report, [](const auto& hook) { return hook->phase(); });
   const auto states = std::make_shared<RankStatesHook>(*this);
   if (is_chief()) states_hook_ = states;
@@ -227,6 +233,7 @@ Votes RankAgreement::exchange(const Votes& votes) {
 }
 
 void RankAgreement::expect_same_options(const MonitoredTrainingSessionOptions& options) {
+  expect_first_session(has_begun_);
   expect_options_of_job(options);
   Facts facts = facts_about(options);
   facts.emplace_back("agree_every_n_steps", fmt::format("{}", options_.every_n_steps));
@@ -383,21 +390,22 @@ void RankAgreement::leave(const std::string& reason, RecoverableSession& session
   } catch (...) { take_failure(session); }
 }
 
-void RankAgreement::finish(const std::exception_ptr& error) {
+void RankAgreement::finish(const std::exception_ptr& error, Duration stop_grace_period_secs) {
   if (is_over_) return;
-  if (error != nullptr) return fail(error);
+  if (error != nullptr) return fail(error, stop_grace_period_secs);
   settle();
   is_over_ = true;
 }
 
-void RankAgreement::fail(const std::exception_ptr& error) noexcept {
+void RankAgreement::fail(const std::exception_ptr& error, Duration stop_grace_period_secs) noexcept {
   if (is_over_) return;
+  const Duration max_wait = (std::max)(stop_grace_period_secs, Duration(std::chrono::seconds(10)));
   try {
     failure_ = failure_bytes(error);
     log_error("rank {} has failed, and tells the other ranks: {}", ranks_->rank(), failure_message(failure_));
-    if (is_under_way_) static_cast<void>(end(options_.stop_grace_period_secs));
+    if (is_under_way_) static_cast<void>(end(max_wait));
     begin(vote(kFailed));
-    static_cast<void>(end(options_.stop_grace_period_secs));
+    static_cast<void>(end(max_wait));
   } catch (...) {  // its own error again, or another one
     if (first_failed_ != ranks_->rank())
       log_error("rank {} has failed, and its error is not the first: {}", ranks_->rank(),

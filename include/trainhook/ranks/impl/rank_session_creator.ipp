@@ -30,7 +30,6 @@
 #include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/process_identity.hpp>
 #include <trainhook/monitored/hook_states.hpp>
 #include <trainhook/ranks/rank_state.hpp>
