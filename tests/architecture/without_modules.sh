@@ -20,10 +20,10 @@ copy_without() {
 }
 
 with_users() {  # with_users <module>: the module, and those that use it
-  local module
-  for module in $optional_modules; do
-    case " $1 $(printf '%s\n' $uses | sed -n "s/>$1\$//p" | tr '\n' ' ')" in *" $module "*) echo "$module" ;; esac
-  done
+  local user
+  echo "$1"
+  # shellcheck disable=SC2086  # a list of words
+  for user in $(printf '%s\n' $uses | sed -n "s/>$1\$//p"); do with_users "$user"; done
 }
 
 check_includes() {

@@ -38,10 +38,10 @@ std::vector<std::string> create_all(int size, const std::function<void(int rank,
          const auto agreement = std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s});
          Script script;
          prepare(ranks->rank(), script);
-         RankSessionCreator creator(agreement,
-                                    ChiefSessionCreator(
-                                        script.graph(), [&] { return OwnedSession::make<ScriptedSession>(script); },
-                                        options ? options() : ChiefSessionCreatorOptions()));
+         ChiefSessionCreator alone(
+             script.graph(), [&] { return OwnedSession::make<ScriptedSession>(script); },
+             options ? options() : ChiefSessionCreatorOptions());
+         RankSessionCreator creator(agreement, alone);
          try {
            const OwnedSession owned = creator.create_session();
            if (use) use(ranks->rank(), owned.session.as<ScriptedSession>());

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
@@ -26,6 +27,9 @@
 
 namespace trainhook {
 namespace {
+
+using ::testing::StrEq;
+using ::testing::ThrowsMessage;
 
 /// Counts its runs, with state.
 class CountingHook final : public SessionRunHook {
@@ -93,20 +97,17 @@ TEST_F(WorkersTest, AWorkerWithoutAChiefInItsProcessIsUnimplemented) {
 }
 
 TEST_F(WorkersTest, EachMistakeHasItsMessage) {
-  const auto message_of = [](auto action) -> std::string {
-    try {
-      action();
-    } catch (const Error& error) { return error.what(); }
-    return "nothing was thrown";
-  };
-  const std::string no_master = "the master is null; the chief and its workers need one LocalMaster";
-  EXPECT_EQ(message_of([] { (void)ranks::chief(nullptr); }), no_master);
-  EXPECT_EQ(message_of([] { (void)ranks::publish(nullptr, nullptr); }), no_master);
-  EXPECT_EQ(message_of([&] { (void)ranks::publish(master, nullptr); }),
-            "MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one");
+  const auto no_master =
+      ThrowsMessage<InvalidArgumentError>(StrEq("the master is null; the chief and its workers need one LocalMaster"));
+  EXPECT_THAT([] { (void)ranks::chief(nullptr); }, no_master);
+  EXPECT_THAT([] { (void)ranks::publish(nullptr, nullptr); }, no_master);
+  EXPECT_THAT([&] { (void)ranks::publish(master, nullptr); },
+              ThrowsMessage<InvalidArgumentError>(
+                  StrEq("MonitoredSession: session_creator is null; a ChiefSessionCreator is the usual one")));
   LoopSession loop;
-  EXPECT_EQ(message_of([&] { (void)monitored_training_session(loop, {.peers = ranks::chief(master)}); }),
-            "monitored_training_session: chief and workers cannot share a LoopSession, which one thread runs");
+  EXPECT_THAT([&] { (void)monitored_training_session(loop, {.peers = ranks::chief(master)}); },
+              ThrowsMessage<UnimplementedError>(StrEq(
+                  "monitored_training_session: chief and workers cannot share a LoopSession, which one thread runs")));
 }
 
 }  // namespace

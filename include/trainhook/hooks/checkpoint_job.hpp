@@ -140,8 +140,8 @@ class CheckpointJob {
   std::shared_ptr<CheckpointClaim> claim_;
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
-  SaveRequest request_;                // with what peers contribute to the next one
-  std::weak_ptr<OtherParts> pending_;  // the parts of a started commit
+  std::optional<SaveRequest> request_;  // from `prepare` to `take`
+  std::weak_ptr<OtherParts> pending_;   // the parts of a started commit
   std::optional<std::int64_t> last_saved_;
   std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop
   std::exception_ptr events_failure_;       // set by the writing thread; `end` reads it after waiting for that thread

@@ -43,7 +43,6 @@ class ChiefSessionCreator final : public SessionCreator {
   [[nodiscard]] Graph& graph() override { return *graph_; }
   [[nodiscard]] TRAINHOOK_DECL bool has_checkpoint() const noexcept override;
 
-  [[nodiscard]] Graph& graph() const noexcept { return *graph_; }
   [[nodiscard]] const SessionManager::Open& open() const noexcept { return open_; }
   [[nodiscard]] const ChiefSessionCreatorOptions& options() const noexcept { return options_; }
 

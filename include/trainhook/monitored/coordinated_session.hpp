@@ -83,8 +83,8 @@ class CoordinatedSession {
  private:
   TRAINHOOK_DECL void close_quietly(bool is_lost = false) noexcept;
 
-  // Passes the error of those on whom this user of a shared session depends to the coordinator.
-  TRAINHOOK_DECL void hear_of_others();
+  // Passes the error of those on whom this user of a shared session depends to the coordinator; false if there is none.
+  TRAINHOOK_DECL bool hear_of_others();
 
   OwnedSession owned_;
   std::shared_ptr<Coordinator> coordinator_;  // shared with other users of the session, which read its errors

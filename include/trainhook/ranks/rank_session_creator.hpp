@@ -50,7 +50,7 @@ class StartRounds {
 class RankSessionCreator final : public SessionCreator {
  public:
   /// @param alone how a process alone would make its session; a checkpoint is restored from its `checkpoint_dir`
-  TRAINHOOK_DECL RankSessionCreator(std::shared_ptr<StartRounds> rounds, const ChiefSessionCreator& alone);
+  TRAINHOOK_DECL RankSessionCreator(std::shared_ptr<StartRounds> rounds, ChiefSessionCreator& alone);
 
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_session() override;
   [[nodiscard]] Graph& graph() override { return *graph_; }

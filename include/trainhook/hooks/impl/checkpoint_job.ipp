@@ -166,10 +166,8 @@ bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
 }
 
 void CheckpointJob::prepare(SessionRef session, std::int64_t step, Commit when) {
-  request_.save_path = save_path();
-  request_.global_step = step;
-  request_.extra.clear();
-  services_->peers().contribute(session, *find_saver(session.graph()), request_, when == Commit::Later);
+  request_.emplace(SaveRequest{.save_path = save_path(), .global_step = step});
+  services_->peers().contribute(session, *find_saver(session.graph()), *request_, when == Commit::Later);
 }
 
 bool CheckpointJob::awaits_parts() const noexcept { return services_->peers().awaits_parts() && !pending_.expired(); }
@@ -194,10 +192,8 @@ std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_
   if (claim_ != nullptr) {
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
   }
-  SaveRequest request{.save_path = save_path(),
-                      .global_step = step,
-                      .extra = std::move(request_.extra),
-                      .others = std::exchange(request_.others, nullptr)};
+  SaveRequest request = std::move(*request_);
+  request_.reset();
   pending_ = request.others;
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   if (claim_ != nullptr) request.before_commit = [this, step] { claim_->confirm_directory(step); };
@@ -243,7 +239,7 @@ bool CheckpointJob::is_stopped_by_listener(SessionRef session) {
 }
 
 void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error, SaveOrder order) {
-  request_.others.reset();  // if there is no commit that has them
+  request_.reset();  // and the parts of others, if there is no commit that has them
   not_saved(session, step, error);
   if (++failures_ > options_.tolerated_save_failures || order == SaveOrder::Last) std::rethrow_exception(error);
   log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
@@ -306,7 +302,7 @@ void CheckpointJob::end(SessionRef session) {
 }
 
 void CheckpointJob::abort() noexcept {
-  request_.others.reset();  // if there is no commit that has them
+  request_.reset();  // and the parts of others, if there is no commit that has them
   claim_.reset();
   listeners_.clear();
   const int vetoes = std::exchange(vetoes_, 0);

@@ -67,10 +67,7 @@ void CoordinatedSession::run(const RunRequest& request, std::span<Tensor> result
 }
 
 void CoordinatedSession::guarded(FunctionRef<void()> body) {
-  if (owned_.shared != nullptr && owned_.shared->error() != nullptr) {
-    hear_of_others();
-    coordinator_->raise_requested_exception();
-  }
+  if (hear_of_others()) coordinator_->raise_requested_exception();
   try {
     body();
   } catch (...) {
@@ -126,9 +123,11 @@ void CoordinatedSession::close_quietly(bool is_lost) noexcept {
   } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
 }
 
-void CoordinatedSession::hear_of_others() {
-  if (owned_.shared == nullptr || coordinator_->error() != nullptr) return;
-  if (const std::exception_ptr error = owned_.shared->error()) coordinator_->request_stop(error);
+bool CoordinatedSession::hear_of_others() {
+  if (owned_.shared == nullptr) return false;
+  const std::exception_ptr error = owned_.shared->error();
+  if (error != nullptr && coordinator_->error() == nullptr) coordinator_->request_stop(error);
+  return error != nullptr;
 }
 
 }  // namespace trainhook::detail

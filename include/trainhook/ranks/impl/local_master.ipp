@@ -16,8 +16,8 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/thread.hpp>
-#include <trainhook/ranks/chief_status.hpp>
 #include <trainhook/monitored/session_creator.hpp>
+#include <trainhook/ranks/chief_status.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {

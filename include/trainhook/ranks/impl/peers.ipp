@@ -29,7 +29,7 @@ std::shared_ptr<SessionPeers> ranks::peers(std::shared_ptr<Collective> collectiv
   auto agreement = std::make_shared<detail::RankAgreement>(
       std::move(collective),
       detail::AgreementOptions{.every_n_steps = options.agree_every_n_steps, .max_wait_secs = options.max_wait_secs});
-  if (size == 1) return std::make_shared<detail::OneRank>();
+  if (size == 1) return std::make_shared<detail::OneRank>();  // the numbers were checked
   return agreement;
 }
 

@@ -41,7 +41,7 @@ namespace trainhook::detail {
 inline constexpr char kCheck = 'c';
 inline constexpr char kRestored = 'r';
 
-RankSessionCreator::RankSessionCreator(std::shared_ptr<StartRounds> rounds, const ChiefSessionCreator& alone)
+RankSessionCreator::RankSessionCreator(std::shared_ptr<StartRounds> rounds, ChiefSessionCreator& alone)
     : rounds_(std::move(rounds)), graph_(&alone.graph()), open_(alone.open()), options_(alone.options()) {}
 
 OwnedSession RankSessionCreator::create_session() {
@@ -211,8 +211,7 @@ void RankSessionCreator::expect_readable(const std::string& prefix) const {
   if (read_from_device([&] { return checkpoint_exists(file_system(), prefix); })) return;
   throw NotFoundError(
       "{}, which rank 0 restores, is not there for rank {}: checkpoint_dir must be a directory that all machines of "
-      "the "
-      "job share",
+      "the job share",
       prefix, rounds_->rank());
 }
 
