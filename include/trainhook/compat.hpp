@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Import of graphs that TensorFlow wrote.
+/// What TensorFlow wrote: import of graphs, object-based checkpoints.
 #pragma once
 
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/compat/meta_graph_def_reader.hpp>
+#include <trainhook/compat/object_graph_keys.hpp>

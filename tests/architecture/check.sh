@@ -239,7 +239,7 @@ public_types() {
     FNR == 1 { detail = 0 }
     /^namespace .*detail.*[{]$/ { detail = 1 }
     /^}.*namespace .*detail/ { detail = 0 }
-    !detail && /^(class|struct|enum|enum class) [A-Za-z0-9_:]+/ && !/^[^{]*;/ && !/<.*[{]$/ {
+    !detail && /^(class|struct|enum|enum class) [A-Za-z0-9_:]+/ && !/^[^{]*;/ && !/<.*[{]$/ && !/^struct fmt::/ {
       name = $0; sub(/^(enum )?(class|struct|enum) /, "", name); sub(/[^A-Za-z0-9_].*/, "", name)
       file = FILENAME; sub(/.*\/trainhook\//, "", file)
       print file, name

@@ -11,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/object_graph_keys.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/table_reader.hpp>
 #include <trainhook/io/table_writer.hpp>
@@ -97,22 +96,7 @@ TEST(BundleReaderOfTensorFlow, JoinsSlicesThatLieInSeveralShards) {
   EXPECT_EQ(reader.get_tensor("strings"), Tensor::of<std::string>({"a", "bb", "ccc"}));
 }
 
-TEST(BundleReaderOfTensorFlow, ReadsAnObjectBasedCheckpointByFullNames) {
-  const BundleReader reader = open("object_based");
-  const ObjectGraphKeys keys(reader);
-  const auto read = [&](const char* name) { return reader.get_tensor(keys.key(name)); };
-  EXPECT_EQ(keys.keys().size(), 9U);
-  EXPECT_EQ(keys.key("dense/kernel"), "model/kernel/.ATTRIBUTES/VARIABLE_VALUE");
-  EXPECT_EQ(read("global_step").scalar<std::int64_t>(), 1);
-  EXPECT_EQ(read("dense/kernel").shape(), (Shape{2, 3}));
-  EXPECT_NEAR(read("dense/bias").data<float>()[0], -0.125, 1e-6);
-  EXPECT_NEAR(read("dense/bias/Adam").data<float>()[2], 0.1, 1e-6);
-  EXPECT_NEAR(read("dense/kernel/Adam_1").data<float>()[5], 0.001, 1e-6);
-  EXPECT_NEAR(read("beta1_power").scalar<float>(), 0.81, 1e-6);
-}
-
-/// Damages each file of a checkpoint in turn; all of its tensors, the slices of partitioned ones and the full names are
-/// read each time.
+/// Damages each file of a checkpoint in turn; all of its tensors and the slices of partitioned ones are read each time.
 void damage(const std::string& name) {
   const std::string prefix = "run/" + name;
   const BundleReader sound = open(name);
@@ -131,8 +115,6 @@ void damage(const std::string& name) {
       std::map<std::string, Tensor> tensors;
       for (const auto& [tensor, entry] : reader.entries()) tensors[tensor] = reader.get_tensor(tensor);
       reader.verify();
-      if (ObjectGraphKeys::is_object_based(reader))
-        tensors["keys"] = Tensor(static_cast<std::int64_t>(ObjectGraphKeys(reader).keys().size()));
       return tensors;
     });
     disk.write_file(prefix + suffix, contents);

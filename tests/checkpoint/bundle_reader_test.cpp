@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
-#include <trainhook/checkpoint/slice_key.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>

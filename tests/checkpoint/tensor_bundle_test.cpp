@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
-#include <trainhook/checkpoint/slice_key.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/table_writer.hpp>

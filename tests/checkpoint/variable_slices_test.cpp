@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>

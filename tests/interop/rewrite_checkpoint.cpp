@@ -16,6 +16,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
+#include <trainhook/compat/object_graph_keys.hpp>
 
 namespace {
 

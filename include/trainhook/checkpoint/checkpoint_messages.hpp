@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The protobuf messages in checkpoints: header and entries of a bundle's index, the state file, and the object graph
-/// of TensorFlow 2.
+/// The protobuf messages in checkpoints: header and entries of a bundle's index.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -58,28 +56,5 @@ inline constexpr auto kFields<BundleEntryMessage> =
                field(3, "shard_id", &BundleEntryMessage::shard_id), field(4, "offset", &BundleEntryMessage::offset),
                field(5, "size", &BundleEntryMessage::size), field(6, "crc32c", &BundleEntryMessage::crc32c),
                field(7, "slices", &BundleEntryMessage::slices));
-
-/// SerializedTensor of a TrackableObject.
-struct ObjectAttributeMessage {
-  std::string_view full_name{};
-  std::string_view checkpoint_key{};
-};
-template <>
-inline constexpr auto kFields<ObjectAttributeMessage> =
-    std::tuple(field(2, "full_name", &ObjectAttributeMessage::full_name),
-               field(3, "checkpoint_key", &ObjectAttributeMessage::checkpoint_key));
-
-struct ObjectMessage {
-  std::vector<ObjectAttributeMessage> attributes{};
-};
-template <>
-inline constexpr auto kFields<ObjectMessage> = std::tuple(field(2, "attributes", &ObjectMessage::attributes));
-
-/// TrackableObjectGraph.
-struct ObjectGraphMessage {
-  std::vector<ObjectMessage> nodes{};
-};
-template <>
-inline constexpr auto kFields<ObjectGraphMessage> = std::tuple(field(1, "nodes", &ObjectGraphMessage::nodes));
 
 }  // namespace trainhook::detail

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -32,12 +33,13 @@ TRAINHOOK_DECL void init_from_checkpoint(Graph& graph, const std::string& ckpt_d
                                          const AssignmentMap& assignment_map);
 
 /// Sets variables of a session to these values now: for `init_fn`, which is only called if the model has no checkpoint,
-/// and for loops, which have no initializers. Sets all of them or none. @throws as above.
-TRAINHOOK_DECL void init_from_checkpoint(SessionRef session, FileSystem& file_system,
-                                         const std::string& ckpt_dir_or_file, const AssignmentMap& assignment_map);
-inline void init_from_checkpoint(SessionRef session, const std::string& ckpt_dir_or_file,
+/// for loops, which have no initializers, and for checkpoints of other formats. Sets all of them or none.
+/// @throws as above.
+TRAINHOOK_DECL void init_from_checkpoint(SessionRef session, FileSystem& file_system, const CheckpointSource& from,
+                                         const AssignmentMap& assignment_map);
+inline void init_from_checkpoint(SessionRef session, const CheckpointSource& from,
                                  const AssignmentMap& assignment_map) {
-  init_from_checkpoint(session, posix_file_system(), ckpt_dir_or_file, assignment_map);
+  init_from_checkpoint(session, posix_file_system(), from, assignment_map);
 }
 
 }  // namespace trainhook

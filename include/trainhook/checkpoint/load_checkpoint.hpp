@@ -25,6 +25,14 @@ namespace trainhook {
   return load_checkpoint(posix_file_system(), ckpt_dir_or_file);
 }
 
+namespace detail {
+
+/// The prefix of the checkpoint that `load_checkpoint` opens.
+[[nodiscard]] TRAINHOOK_DECL std::string checkpoint_prefix(FileSystem& file_system,
+                                                           const std::string& ckpt_dir_or_file);
+
+}  // namespace detail
+
 /// A variable as `list_variables` returns it.
 struct NamedShape {
   std::string name{};

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/function_ref.hpp>
@@ -22,12 +23,8 @@
 
 namespace trainhook {
 
-enum class BundleFiles;
-class BundleReader;
 class Clock;
-class FileSystem;
 class Graph;
-class ObjectGraphKeys;
 
 namespace detail {
 
@@ -61,6 +58,7 @@ struct SaverOptions {
   bool pad_step_number = false;                   ///< `model.ckpt-00000100`
   bool save_relative_paths = true;                ///< in the state file, so that the directory can be moved
   bool allow_empty = false;                       ///< saving a session without state is not an error
+  CheckpointFormat format = open_bundle;          ///< of what it restores; it saves bundles
   bool refuse_non_finite = false;                 ///< NaN or infinity in the state is an error; nothing is written
   FileSystem* file_system = nullptr;              ///< null: the one that `use` sets, or the disk
   Clock* clock = nullptr;
@@ -120,14 +118,13 @@ class Saver {
   TRAINHOOK_DECL void tidy(const std::string& save_path, const std::string& latest_filename = kLatestFilename);
 
   /// Reads and verifies the whole checkpoint, then restores the saveables, then the session. On an error no variable
-  /// changes. Partitioned variables are joined, or split as in the graph; variables of an object-based checkpoint are
-  /// found by their full names.
+  /// changes. Partitioned variables are joined, or split as in the graph.
   /// @param own for a rank of a job whose variables come from the chief: the name prefix of the rank's state in the
   /// checkpoint, used instead of the chief's; variables other than strings are not read
   /// @param keeps for a rank that is new to the run: the state that keeps its value instead of getting the chief's
   /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
   /// differs, NotFoundError if a variable is missing.
-  TRAINHOOK_DECL void restore(SessionRef session, const std::string& prefix, const std::string& own = {},
+  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointSource& from, const std::string& own = {},
                               const std::function<bool(const std::string& name)>& keeps = {}) const;
 
   /// The checkpoints that later saves will delete, oldest first; none if `max_to_keep` is 0, or before the first save.
@@ -144,16 +141,16 @@ class Saver {
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> saveables(const Graph& graph) const;
 
-  [[nodiscard]] TRAINHOOK_DECL BundleReader open(const std::string& prefix, BundleFiles files) const;
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<CheckpointContents> open(const CheckpointSource& from,
+                                                                        BundleFiles files) const;
 
   // The name of this piece of state in the checkpoint, with the right dtype and shape; nothing if it is missing and may
   // be.
-  TRAINHOOK_DECL static std::optional<std::string_view> find_entry(const BundleReader& reader,
-                                                                   const std::optional<ObjectGraphKeys>& full_names,
-                                                                   const StateSpec& spec, const std::string& own);
+  TRAINHOOK_DECL static std::optional<std::string> find_entry(const CheckpointContents& contents, const StateSpec& spec,
+                                                              const std::string& own);
 
   // The saved state of the saveable `name`.
-  TRAINHOOK_DECL static StateValues read_state(const BundleReader& reader, const std::string& name);
+  TRAINHOOK_DECL static StateValues read_state(const CheckpointContents& contents, const std::string& name);
 
   // Adds the current state of the graph's saveables, by name in the checkpoint.
   TRAINHOOK_DECL void add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Checkpoints without graph, session or hooks: BundleWriter, BundleReader and ObjectGraphKeys.
+/// Checkpoints without graph, session or hooks: BundleWriter and BundleReader.
 #pragma once
 
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
-#include <trainhook/checkpoint/object_graph_keys.hpp>

@@ -63,6 +63,18 @@ TRAINHOOK_DECL std::uint32_t decode_bundle_header(std::string_view text, const s
 TRAINHOOK_DECL BundleEntry decode_bundle_entry(std::string_view text, std::string_view tensor, std::uint32_t num_shards,
                                                const std::string& index_path);
 
+/// The key of a slice of a partitioned variable in the index, in an encoding that preserves their order:
+///
+///     number 0, string name, number rank, then for each dimension: signed start, signed length (-1: all of it)
+///
+///     number   n:u8, then n bytes, most significant first, with the smallest possible n
+///     string   its bytes, NUL as 00 ff and ff as ff 00, then 00 01
+///     signed   two's complement in n bytes, most significant first; n leading bits, flipped by the sign, tell n
+///
+/// Such a key starts with NUL, unlike any name. Source: TensorFlow's `EncodeTensorNameSlice`.
+TRAINHOOK_DECL void append_ordered_signed(std::string& key, std::int64_t value);
+[[nodiscard]] TRAINHOOK_DECL std::string slice_key(std::string_view name, const TensorSlice& slice);
+
 }  // namespace detail
 }  // namespace trainhook
 

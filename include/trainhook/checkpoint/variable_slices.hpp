@@ -13,8 +13,8 @@
 
 namespace trainhook {
 
-class BundleReader;
 class BundleWriter;
+class CheckpointContents;
 class Graph;
 struct SaveSliceInfo;
 class Shape;
@@ -43,7 +43,7 @@ class VariableSlices {
 
   /// Reads the value of a part from a checkpoint of the whole variable, however that was partitioned when saved.
   /// @throws NotFoundError if it is missing, InvalidArgumentError if dtype or shape differ.
-  [[nodiscard]] TRAINHOOK_DECL static Tensor read(const BundleReader& reader, const SaveSliceInfo& slice,
+  [[nodiscard]] TRAINHOOK_DECL static Tensor read(const CheckpointContents& contents, const SaveSliceInfo& slice,
                                                   const StateSpec& variable);
 
  private:

@@ -5,8 +5,9 @@
 
 #include <functional>
 #include <memory>
-#include <string>
+#include <string_view>
 
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/estimator/model_fn.hpp>
 #include <trainhook/estimator/run_config.hpp>
@@ -25,7 +26,8 @@ struct ModelSource {
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
 
   /// The checkpoint to start from: `wanted`, or else the model's newest; empty, with a log line, if there is none.
-  [[nodiscard]] TRAINHOOK_DECL std::string checkpoint_for(const std::string& wanted, std::string_view purpose) const;
+  [[nodiscard]] TRAINHOOK_DECL CheckpointSource checkpoint_for(const CheckpointSource& wanted,
+                                                               std::string_view purpose) const;
 };
 
 /// A graph with its global step, the input and the model. Owns the graph, at a stable address.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/estimator/built_model.hpp>
 #include <trainhook/estimator/evaluation_graph.hpp>
@@ -37,15 +38,15 @@ struct TrainOptions {
 struct EvaluateOptions {
   std::optional<std::int64_t> steps{};  ///< batches; none: until the input ends
   HookList hooks{};
-  std::string checkpoint_path{};  ///< empty: the newest of the model
-  std::string name{};             ///< events go to `eval_<name>`, or to `eval`
+  CheckpointSource checkpoint_path{};  ///< empty: the newest of the model
+  std::string name{};                  ///< events go to `eval_<name>`, or to `eval`
 };
 
 struct PredictOptions {
   std::vector<std::string> predict_keys{};  ///< the predictions to return; empty: all
   HookList hooks{};
-  std::string checkpoint_path{};      ///< empty: the newest of the model
-  bool yield_single_examples = true;  ///< false: whole batches
+  CheckpointSource checkpoint_path{};  ///< empty: the newest of the model
+  bool yield_single_examples = true;   ///< false: whole batches
 };
 
 /// Trains, evaluates and predicts with the model that `model_fn` builds, each call in a new graph and session. The

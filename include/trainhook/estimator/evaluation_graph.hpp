@@ -37,9 +37,9 @@ class EvaluationGraph {
 
   [[nodiscard]] const BuiltModel& model() const noexcept { return model_; }
 
-  /// @param checkpoint_path empty: the values that `scaffold` gives
+  /// @param checkpoint empty: the values that `scaffold` gives
   /// @param scaffold null: that of the model
-  [[nodiscard]] TRAINHOOK_DECL EvalMetrics run(const std::string& checkpoint_path,
+  [[nodiscard]] TRAINHOOK_DECL EvalMetrics run(const CheckpointSource& checkpoint,
                                                std::shared_ptr<Scaffold> scaffold = nullptr);
 
  private:

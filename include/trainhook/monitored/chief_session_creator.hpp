@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/monitored/session_manager.hpp>
@@ -18,10 +19,10 @@ namespace trainhook {
 class Scaffold;
 
 struct ChiefSessionCreatorOptions {
-  std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
-  std::string checkpoint_dir{};                 ///< restore its newest good checkpoint, if it has one
-  std::string checkpoint_filename_with_path{};  ///< or exactly this one
-  std::string own_state{};                      ///< the prefix of the state of one rank of a job; see Saver::restore
+  std::shared_ptr<Scaffold> scaffold{};              ///< null: a new one with all defaults
+  std::string checkpoint_dir{};                      ///< restore its newest good checkpoint, if it has one
+  CheckpointSource checkpoint_filename_with_path{};  ///< or exactly this one
+  std::string own_state{};  ///< the prefix of the state of one rank of a job; see Saver::restore
   std::function<bool(const std::string& name)> keeps{};                                ///< see Saver::restore
   std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< see RestoreOptions
   FileSystem* file_system = nullptr;  ///< null: the disk; must outlive the session

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/node.hpp>
@@ -22,7 +22,7 @@ class FileSystem;
 class Scaffold;
 
 struct EvaluateOnceOptions {
-  std::string checkpoint_path{};         ///< the prefix of the checkpoint; empty: the initial values
+  CheckpointSource checkpoint_path{};    ///< empty: the initial values
   std::shared_ptr<Scaffold> scaffold{};  ///< null: a new one with all defaults
   std::vector<Operation> eval_ops{};     ///< run repeatedly; empty: only the final ops run
   FeedDict feed_dict{};                  ///< feeds for `eval_ops`

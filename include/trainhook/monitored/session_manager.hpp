@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/session_creator.hpp>
@@ -32,7 +33,7 @@ struct RestoreReport {
 struct RestoreOptions {
   std::shared_ptr<Saver> saver{};                        ///< null: restores nothing
   std::string checkpoint_dir{};                          ///< its newest good checkpoint
-  std::string checkpoint_filename_with_path{};           ///< or exactly this one
+  CheckpointSource checkpoint_filename_with_path{};      ///< or exactly this one
   std::string own_state{};                               ///< the prefix of one rank's state in it; see Saver::restore
   std::function<bool(const std::string& name)> keeps{};  ///< see Saver::restore
   std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< of a directory's checkpoint,
@@ -136,8 +137,6 @@ class SessionManager {
 
   // Why local variables could not be initialized, or nothing.
   TRAINHOOK_DECL std::optional<std::string> try_local_init(SessionRef session) const;
-
-  TRAINHOOK_DECL std::optional<std::string> why_not_ready(SessionRef session) const;
 
   TRAINHOOK_DECL std::optional<std::string> why_not(SessionRef session, Output probe, bool with_local) const;
   TRAINHOOK_DECL static std::optional<std::string> variables_missing(SessionRef session, bool with_local);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/events/event_errors.hpp>
@@ -23,7 +24,7 @@ struct SingularMonitoredSessionOptions {
   std::shared_ptr<Scaffold> scaffold{};                       ///< null: a new one with all defaults
   std::string checkpoint_dir{};                               ///< restores its newest good checkpoint, if it has one
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
-  std::string checkpoint_filename_with_path{};                ///< exactly this checkpoint, instead of `checkpoint_dir`
+  CheckpointSource checkpoint_filename_with_path{};           ///< exactly this checkpoint, instead of `checkpoint_dir`
   EventErrors event_errors = EventErrors::Warn;  ///< what to do if events for TensorBoard cannot be written
   FileSystem* file_system = nullptr;             ///< null: the disk; must outlive the session
   Clock* clock = nullptr;                        ///< null: the system's clock; must outlive the session

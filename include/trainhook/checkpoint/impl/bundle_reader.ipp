@@ -14,7 +14,7 @@
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
-#include <trainhook/checkpoint/slice_key.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/name_suggestion.hpp>

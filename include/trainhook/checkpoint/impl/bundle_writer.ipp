@@ -13,7 +13,7 @@
 
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/device_read.hpp>
-#include <trainhook/checkpoint/slice_key.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>

@@ -13,8 +13,10 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle_shards.hpp>
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
+#include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -28,6 +30,12 @@
 
 namespace trainhook::detail {
 
+/// A path may be that of a directory.
+inline std::unique_ptr<CheckpointContents> open_for_init(FileSystem& file_system, const CheckpointSource& from) {
+  return CheckpointSource(checkpoint_prefix(file_system, from.path()), from.format())
+      .open(open_bundle, file_system, BundleFiles::Check);
+}
+
 /// Which tensor each variable begins with.
 class InitialTensors {
  public:
@@ -37,7 +45,7 @@ class InitialTensors {
     std::shared_ptr<const SaveSliceInfo> slice{};  ///< null: all of the tensor
   };
 
-  InitialTensors(const Graph& graph, const BundleReader& reader, AssignmentMap map) : reader_(reader) {
+  InitialTensors(const Graph& graph, const CheckpointContents& contents, AssignmentMap map) : contents_(contents) {
     for (auto variables : {global_variables(graph), local_variables(graph)}) {
       for (Variable& variable : variables) {
         const SaveSliceInfo* const slice = variable.save_slice_info.get();
@@ -81,23 +89,23 @@ class InitialTensors {
   }
 
   void assign(const std::string& tensor, const Variable& variable, std::shared_ptr<const SaveSliceInfo> slice) {
-    const auto found = reader_.entries().find(tensor);
-    if (found == reader_.entries().end()) {
+    const auto found = contents_.find(tensor);
+    if (!found) {
+      const std::vector<std::string> names = contents_.names();
       throw InvalidArgumentError(
           "init_from_checkpoint: tensor '{}', for variable '{}', is not found in checkpoint {}; {}", tensor,
-          variable.name(), reader_.prefix(), suggest_keys(reader_.entries(), tensor));
+          variable.name(), contents_.path(), suggest_names({names.begin(), names.end()}, tensor));
     }
-    const BundleEntry& entry = found->second;
     const PartialShape shape = slice != nullptr ? PartialShape(full_shape_of(*slice)) : variable.shape();
-    if (entry.dtype != variable.dtype() || !shape.compatible_with(entry.shape)) {
+    if (found->dtype != variable.dtype() || !shape.compatible_with(found->shape)) {
       throw InvalidArgumentError(
           "init_from_checkpoint: variable '{}' is {}{}, and tensor '{}' is {}{} in checkpoint {}", variable.name(),
-          variable.dtype(), shape, tensor, entry.dtype, entry.shape, reader_.prefix());
+          variable.dtype(), shape, tensor, found->dtype, found->shape, contents_.path());
     }
     assignments_.push_back({variable, tensor, std::move(slice)});
   }
 
-  const BundleReader& reader_;
+  const CheckpointContents& contents_;
   std::map<std::string, std::vector<Variable>> wholes_;  // those without parts, too
   std::map<std::string, Variable> variables_;
   std::vector<Assignment> assignments_;
@@ -108,8 +116,8 @@ class InitialTensors {
 namespace trainhook {
 
 void init_from_checkpoint(Graph& graph, const std::string& ckpt_dir_or_file, const AssignmentMap& assignment_map) {
-  const BundleReader reader = load_checkpoint(ckpt_dir_or_file);
-  const detail::InitialTensors initial(graph, reader, assignment_map);
+  const auto contents = detail::open_for_init(posix_file_system(), ckpt_dir_or_file);
+  const detail::InitialTensors initial(graph, *contents, assignment_map);
   std::vector<RestoredTensor> tensors;
   for (const auto& [variable, tensor, slice] : initial.assignments()) {
     if (!variable.initializer.has_value()) {
@@ -122,7 +130,7 @@ void init_from_checkpoint(Graph& graph, const std::string& ckpt_dir_or_file, con
   }
   if (tensors.empty()) return;
   const Graph::Scope top_level = graph.top_level();
-  const std::vector<Output> values = restore_v2(graph, reader.prefix(), tensors, "checkpoint_initializer");
+  const std::vector<Output> values = restore_v2(graph, contents->path(), tensors, "checkpoint_initializer");
   std::unordered_map<const Node*, Variable> changed;
   for (std::size_t i = 0; i < values.size(); ++i) {
     Variable variable = initial.assignments()[i].variable;
@@ -135,14 +143,14 @@ void init_from_checkpoint(Graph& graph, const std::string& ckpt_dir_or_file, con
   });
 }
 
-void init_from_checkpoint(SessionRef session, FileSystem& file_system, const std::string& ckpt_dir_or_file,
+void init_from_checkpoint(SessionRef session, FileSystem& file_system, const CheckpointSource& from,
                           const AssignmentMap& assignment_map) {
-  const BundleReader reader = load_checkpoint(file_system, ckpt_dir_or_file);
-  const detail::InitialTensors initial(session.graph(), reader, assignment_map);
+  const auto contents = detail::open_for_init(file_system, from);
+  const detail::InitialTensors initial(session.graph(), *contents, assignment_map);
   std::vector<NamedTensor> staged;
   for (const auto& [variable, tensor, slice] : initial.assignments()) {
-    staged.push_back({variable.name(), slice != nullptr ? reader.get_tensor(tensor, detail::region_of(*slice))
-                                                        : reader.get_tensor(tensor)});
+    staged.push_back({variable.name(),
+                      slice != nullptr ? contents->read(tensor, detail::region_of(*slice)) : contents->read(tensor)});
   }
   session.load(staged);
 }

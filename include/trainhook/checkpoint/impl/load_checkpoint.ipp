@@ -14,22 +14,24 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 
+namespace trainhook::detail {
+
+std::string checkpoint_prefix(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
+  if (!file_system.is_directory(ckpt_dir_or_file)) return ckpt_dir_or_file;
+  if (std::optional<std::string> newest = latest_checkpoint(file_system, ckpt_dir_or_file)) return *std::move(newest);
+  const std::vector<std::string> there = checkpoints_on_disk(file_system, ckpt_dir_or_file);
+  throw InvalidArgumentError("Couldn't find 'checkpoint' file or checkpoints in given directory {}; {}",
+                             ckpt_dir_or_file,
+                             there.empty() ? "it holds no checkpoint"
+                                           : fmt::format("give the path of a checkpoint, such as {}", there.back()));
+}
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
 BundleReader load_checkpoint(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
-  std::string prefix = ckpt_dir_or_file;
-  if (file_system.is_directory(ckpt_dir_or_file)) {
-    std::optional<std::string> newest = latest_checkpoint(file_system, ckpt_dir_or_file);
-    if (!newest) {
-      const std::vector<std::string> there = checkpoints_on_disk(file_system, ckpt_dir_or_file);
-      throw InvalidArgumentError(
-          "Couldn't find 'checkpoint' file or checkpoints in given directory {}; {}", ckpt_dir_or_file,
-          there.empty() ? "it holds no checkpoint"
-                        : fmt::format("give the path of a checkpoint, such as {}", there.back()));
-    }
-    prefix = *std::move(newest);
-  }
-  return BundleReader(std::move(prefix), {.file_system = &file_system});
+  return BundleReader(detail::checkpoint_prefix(file_system, ckpt_dir_or_file), {.file_system = &file_system});
 }
 
 std::vector<NamedShape> list_variables(FileSystem& file_system, const std::string& ckpt_dir_or_file) {

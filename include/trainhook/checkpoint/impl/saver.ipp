@@ -13,11 +13,10 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
-#include <trainhook/checkpoint/object_graph_keys.hpp>
 #include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/checkpoint/retention.hpp>
 #include <trainhook/checkpoint/tensor_bundle_format.hpp>
@@ -169,14 +168,9 @@ void Saver::tidy(const std::string& save_path, const std::string& latest_filenam
   retention(save_path, latest_filename).tidy(clock().wall_seconds());
 }
 
-void Saver::restore(SessionRef session, const std::string& prefix, const std::string& own,
+void Saver::restore(SessionRef session, const CheckpointSource& from, const std::string& own,
                     const std::function<bool(const std::string& name)>& keeps) const {
-  const BundleReader reader = open(prefix, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead);
-  std::optional<ObjectGraphKeys> full_names;
-  if (ObjectGraphKeys::is_object_based(reader)) {
-    log_info("checkpoint {} is object-based; variables are found in it by their full names", prefix);
-    full_names.emplace(reader);
-  }
+  const auto contents = open(from, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead);
   std::vector<NamedTensor> staged;
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
@@ -190,13 +184,13 @@ void Saver::restore(SessionRef session, const std::string& prefix, const std::st
   for (const StateSpec& spec : chosen) {
     if (!own.empty() && spec.kind == StateKind::Variable && spec.dtype != DType::String) continue;
     if (is_kept(spec.name)) continue;
-    if (const SaveSliceInfo* slice = slices.find(spec.name); slice != nullptr && !reader.has_tensor(spec.name)) {
-      staged.push_back({spec.name, detail::VariableSlices::read(reader, *slice, spec)});
-    } else if (const auto key = find_entry(reader, full_names, spec, own))
-      staged.push_back({spec.name, reader.get_tensor(*key)});
+    if (const SaveSliceInfo* slice = slices.find(spec.name); slice != nullptr && !contents->find(spec.name)) {
+      staged.push_back({spec.name, detail::VariableSlices::read(*contents, *slice, spec)});
+    } else if (const auto key = find_entry(*contents, spec, own))
+      staged.push_back({spec.name, contents->read(*key)});
   }
   if (const std::optional<Variable> step = get_global_step(session.graph()))
-    expect_possible(step->name(), staged, prefix);
+    expect_possible(step->name(), staged, contents->path());
   std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
   for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
     StateValues state;
@@ -204,8 +198,8 @@ void Saver::restore(SessionRef session, const std::string& prefix, const std::st
       states.emplace_back(saveable, std::move(state));
       continue;
     }
-    if (!own.empty()) state = read_state(reader, own + saveable->name());
-    states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(reader, saveable->name()));
+    if (!own.empty()) state = read_state(*contents, own + saveable->name());
+    states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(*contents, saveable->name()));
   }
   expect_entries("restore", chosen.size() + states.size());
   for (const auto& one : states) {
@@ -213,7 +207,7 @@ void Saver::restore(SessionRef session, const std::string& prefix, const std::st
   }
   session.load(staged);
   if (!kept.empty())
-    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", prefix, kept);
+    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", contents->path(), kept);
 }
 
 std::vector<std::string> Saver::last_checkpoints() const {
@@ -271,58 +265,42 @@ std::vector<StateSpec> Saver::chosen_state(SessionRef session, const detail::Oth
   return all;
 }
 
-BundleReader Saver::open(const std::string& prefix, BundleFiles files) const {
-  try {
-    return BundleReader(prefix, {.file_system = &file_system(), .files = files});
-  } catch (const NotFoundError& error) {
-    throw InvalidArgumentError("{} is not a valid checkpoint: {}", prefix, error.what());
-  }
+std::unique_ptr<CheckpointContents> Saver::open(const CheckpointSource& from, BundleFiles files) const try {
+  return from.open(options_.format, file_system(), files);
+} catch (const NotFoundError& error) {
+  throw InvalidArgumentError("{} is not a valid checkpoint: {}", from.path(), error.what());
 }
 
-std::optional<std::string_view> Saver::find_entry(const BundleReader& reader,
-                                                  const std::optional<ObjectGraphKeys>& full_names,
-                                                  const StateSpec& spec, const std::string& own) {
-  auto found = reader.entries().find(spec.kind == StateKind::Variable ? spec.name : own + spec.name);
-  if (found == reader.entries().end() && !own.empty()) found = reader.entries().find(spec.name);
-  if (found == reader.entries().end()) {
-    const bool has_full_name = full_names && full_names->keys().contains(spec.name);
-    if (spec.kind == StateKind::Input && !has_full_name) {
-      throw NotFoundError(
-          "checkpoint {} has no position of the input '{}'; {} (give the iterator the name that it had, or train into "
-          "another directory)",
-          reader.prefix(), spec.name, detail::suggest_keys(reader.entries(), spec.name));
-    }
-    if (spec.kind != StateKind::Variable && !has_full_name) {
-      log_warning("checkpoint {} has nothing for '{}'; it keeps its present value", reader.prefix(), spec.name);
-      return std::nullopt;
-    }
-    if (!full_names) {
-      throw NotFoundError(
-          "checkpoint {} has no variable '{}'; it was written by another model, so restore it into that one or train "
-          "into another directory",
-          reader.prefix(), spec.name);
-    }
-    const std::string key = full_names->key(spec.name);
-    static_cast<void>(reader.entry(key));  // throws if it is not there
-    found = reader.entries().find(key);
+std::optional<std::string> Saver::find_entry(const CheckpointContents& contents, const StateSpec& spec,
+                                             const std::string& own) {
+  std::string key = spec.kind == StateKind::Variable ? spec.name : own + spec.name;
+  std::optional<CheckpointContents::Entry> found = contents.find(key);
+  if (!found && !own.empty()) found = contents.find(key = spec.name);
+  if (!found && spec.kind == StateKind::Input) {
+    const std::vector<std::string> names = contents.names();
+    throw NotFoundError(
+        "checkpoint {} has no position of the input '{}'; {} (give the iterator the name that it had, or train into "
+        "another directory)",
+        contents.path(), spec.name, detail::suggest_names({names.begin(), names.end()}, spec.name));
   }
-  const BundleEntry& entry = found->second;
-  if (entry.dtype != spec.dtype || !spec.shape.compatible_with(entry.shape)) {
+  if (!found && spec.kind != StateKind::Variable) {
+    log_warning("checkpoint {} has nothing for '{}'; it keeps its present value", contents.path(), spec.name);
+    return std::nullopt;
+  }
+  if (!found) contents.refuse(spec.name);
+  if (found->dtype != spec.dtype || !spec.shape.compatible_with(found->shape)) {
     throw InvalidArgumentError(
         "variable '{}' is {}{} in the model and {}{} in checkpoint {}; restore it into the model that wrote it",
-        spec.name, spec.dtype, spec.shape, entry.dtype, entry.shape, reader.prefix());
+        spec.name, spec.dtype, spec.shape, found->dtype, found->shape, contents.path());
   }
-  return found->first;
+  return key;
 }
 
-StateValues Saver::read_state(const BundleReader& reader, const std::string& name) {
+StateValues Saver::read_state(const CheckpointContents& contents, const std::string& name) {
   StateValues values;
-  if (reader.has_tensor(name)) values.set("", reader.get_tensor(name));
+  if (contents.find(name)) values.set("", contents.read(name));
   const std::string beginning = fmt::format("{}/", name);
-  for (auto entry = reader.entries().lower_bound(beginning);
-       entry != reader.entries().end() && entry->first.starts_with(beginning); ++entry) {
-    values.set(entry->first.substr(beginning.size()), reader.get_tensor(entry->first));
-  }
+  for (const std::string& key : contents.names(beginning)) values.set(key.substr(beginning.size()), contents.read(key));
   return values;
 }
 

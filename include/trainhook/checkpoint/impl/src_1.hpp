@@ -13,11 +13,10 @@
 #include <trainhook/checkpoint/impl/bundle_reader.ipp>
 #include <trainhook/checkpoint/impl/bundle_shards.ipp>
 #include <trainhook/checkpoint/impl/bundle_writer.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_source.ipp>
 #include <trainhook/checkpoint/impl/device_read.ipp>
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/non_finite.ipp>
-#include <trainhook/checkpoint/impl/object_graph_keys.ipp>
-#include <trainhook/checkpoint/impl/slice_key.ipp>
 #include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/impl/tensor_slice.ipp>
 #include <trainhook/checkpoint/impl/variable_slices.ipp>

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -51,16 +51,17 @@ void VariableSlices::add(BundleWriter& writer, const std::string& name, const Te
   }
 }
 
-Tensor VariableSlices::read(const BundleReader& reader, const SaveSliceInfo& slice, const StateSpec& variable) {
-  const BundleEntry& entry = reader.entry(slice.full_name);
+Tensor VariableSlices::read(const CheckpointContents& contents, const SaveSliceInfo& slice, const StateSpec& variable) {
+  const auto whole = contents.find(slice.full_name);
+  if (!whole) contents.refuse(slice.full_name);
   const Shape full = full_shape_of(slice);
-  if (entry.dtype != variable.dtype || entry.shape != full) {
+  if (whole->dtype != variable.dtype || whole->shape != full) {
     throw InvalidArgumentError(
         "variable '{}' is a part of '{}', which is {}{} in the model and {}{} in checkpoint {}; restore it into the "
         "model that wrote it",
-        variable.name, slice.full_name, variable.dtype, full, entry.dtype, entry.shape, reader.prefix());
+        variable.name, slice.full_name, variable.dtype, full, whole->dtype, whole->shape, contents.path());
   }
-  return reader.get_tensor(slice.full_name, region_of(slice));
+  return contents.read(slice.full_name, region_of(slice));
 }
 
 }  // namespace trainhook::detail

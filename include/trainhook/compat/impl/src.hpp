@@ -11,6 +11,7 @@
 #include <trainhook/compat/impl/import_graph_def.ipp>
 #include <trainhook/compat/impl/import_meta_graph.ipp>
 #include <trainhook/compat/impl/meta_graph_def_reader.ipp>
+#include <trainhook/compat/impl/object_graph_keys.ipp>
 #include <trainhook/compat/impl/queue_runners.ipp>
 #include <trainhook/compat/impl/resource_variables.ipp>
 #include <trainhook/compat/impl/unknown_nodes.ipp>

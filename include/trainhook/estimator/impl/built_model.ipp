@@ -15,7 +15,7 @@ namespace trainhook::detail {
 
 FileSystem& ModelSource::file_system() const { return *config.file_system; }
 
-std::string ModelSource::checkpoint_for(const std::string& wanted, std::string_view purpose) const {
+CheckpointSource ModelSource::checkpoint_for(const CheckpointSource& wanted, std::string_view purpose) const {
   if (!wanted.empty()) return wanted;
   if (auto newest = latest_checkpoint(file_system(), config.model_dir)) return *std::move(newest);
   log_info("Could not find trained model in model_dir: {}, running initialization to {}.", config.model_dir, purpose);

@@ -253,7 +253,7 @@ Estimator& Estimator::train(const InputFn& input_fn, const TrainOptions& options
 EvalMetrics Estimator::evaluate(const InputFn& input_fn, const EvaluateOptions& options) const {
   if (options.steps && *options.steps <= 0)
     throw InvalidArgumentError("Estimator::evaluate: steps is {}; it must be positive", *options.steps);
-  const std::string checkpoint = source_.checkpoint_for(options.checkpoint_path, "evaluate");
+  const CheckpointSource checkpoint = source_.checkpoint_for(options.checkpoint_path, "evaluate");
   detail::EvaluationGraph evaluation(source_, input_fn, options.steps, options.hooks);
   EvalMetrics metrics = evaluation.run(checkpoint);
   FileWriter writer(eval_dir(options.name), {.file_system = source_.config.file_system, .clock = source_.config.clock});
@@ -261,13 +261,13 @@ EvalMetrics Estimator::evaluate(const InputFn& input_fn, const EvaluateOptions& 
   const auto step = metrics.at("global_step").scalar<std::int64_t>();
   // What was measured of this checkpoint before counts no more, nor what a lost run measured after it.
   if (!newest || step_of_checkpoint(*newest).value_or(step) <= step) writer.restart_at(step);
-  detail::write_metrics(writer, metrics, checkpoint);
+  detail::write_metrics(writer, metrics, checkpoint.path());
   writer.close();
   return metrics;
 }
 
 Predictions Estimator::predict(const InputFn& input_fn, const PredictOptions& options) const {
-  const std::string checkpoint = source_.checkpoint_for(options.checkpoint_path, "predict");
+  const CheckpointSource checkpoint = source_.checkpoint_for(options.checkpoint_path, "predict");
   auto run = std::make_shared<detail::PredictionRun>(source_, input_fn);
   const EstimatorSpec& spec = run->model.spec;
   for (const NamedOutput& each : spec.predictions) {

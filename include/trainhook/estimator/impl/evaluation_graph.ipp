@@ -45,13 +45,13 @@ EvaluationGraph::EvaluationGraph(const ModelSource& source, const InputFn& input
   final_ops_ = FetchRefs(results);
 }
 
-EvalMetrics EvaluationGraph::run(const std::string& checkpoint_path, std::shared_ptr<Scaffold> scaffold) {
+EvalMetrics EvaluationGraph::run(const CheckpointSource& checkpoint, std::shared_ptr<Scaffold> scaffold) {
   HookList hooks = hooks_;
   if (steps_) hooks.emplace_back(StopAfterNEvalsHook(*steps_));
   Graph& graph = *model_.graph;
   std::vector<Tensor> values =
       run_evaluation(graph, [this, &graph] { return source_->engine(graph); }, eval_op_,
-                     {.checkpoint_path = checkpoint_path,
+                     {.checkpoint_path = checkpoint,
                       .scaffold = scaffold != nullptr ? std::move(scaffold) : model_.spec.scaffold,
                       .final_ops = final_ops_,
                       .hooks = std::move(hooks),

@@ -38,7 +38,7 @@ std::vector<Tensor> run_evaluation(Graph& graph, SessionOpener open, Operation e
       options.final_ops, FinalOpsHook::Options{.final_ops_feed_dict = options.final_ops_feed_dict});
   HookList hooks = options.hooks;
   hooks.emplace_back(final_ops);
-  log_info("Starting evaluation{}{}.", options.checkpoint_path.empty() ? "" : " of ", options.checkpoint_path);
+  log_info("Starting evaluation{}{}.", options.checkpoint_path.empty() ? "" : " of ", options.checkpoint_path.path());
   SessionLifecycle session(std::make_shared<ChiefSessionCreator>(
                                graph, std::move(open),
                                ChiefSessionCreatorOptions{.scaffold = options.scaffold,

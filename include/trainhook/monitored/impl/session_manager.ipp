@@ -76,7 +76,7 @@ template <class Then>
 OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from, Then then) {
   if (!from.checkpoint_dir.empty() && !from.checkpoint_filename_with_path.empty()) {
     throw InvalidArgumentError("checkpoint_dir '{}' and checkpoint_filename_with_path '{}' cannot both be given",
-                               from.checkpoint_dir, from.checkpoint_filename_with_path);
+                               from.checkpoint_dir, from.checkpoint_filename_with_path.path());
   }
   report_ = {};
   OwnedSession owned = open();
@@ -89,10 +89,6 @@ OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from
     throw;
   }
   return owned;
-}
-
-std::optional<std::string> SessionManager::why_not_ready(SessionRef session) const {
-  return why_not(session, options_.ready_op, true);
 }
 
 SessionManager::SessionManager(SessionManagerOptions options) : options_(std::move(options)) {
@@ -117,7 +113,7 @@ OwnedSession SessionManager::prepare_session(const Open& open, const RestoreOpti
           "Init operations did not make model ready for local_init. {}; give them initial values or a checkpoint",
           *why);
     }
-    if (const auto why = why_not_ready(session)) {
+    if (const auto why = why_not(session, options_.ready_op, true)) {
       throw FailedPreconditionError(
           "Init operations did not make model ready. {}; give them initial values or a checkpoint", *why);
     }
@@ -129,7 +125,7 @@ SessionManager::Recovered SessionManager::recover_session(const Open& open, cons
   result.session = opened(open, from, [&](SessionRef session, bool restored) {
     const std::optional<std::string> no_local_init = try_local_init(session);
     if (!restored) return;
-    const std::optional<std::string> why = no_local_init ? no_local_init : why_not_ready(session);
+    const std::optional<std::string> why = no_local_init ? no_local_init : why_not(session, options_.ready_op, true);
     result.initialized = !why;
     if (why) log_info("restoring {} did not make the model ready: {}", report_.prefix, *why);
   });
@@ -142,7 +138,7 @@ OwnedSession SessionManager::wait_for_session(const Open& open, std::optional<Du
     std::optional<std::string> why;
     OwnedSession owned = opened(open, {}, [&](SessionRef session, bool) {
       why = try_local_init(session);
-      if (!why) why = why_not_ready(session);
+      if (!why) why = why_not(session, options_.ready_op, true);
     });
     if (!why) return owned;
     close_quietly(owned);
@@ -179,7 +175,7 @@ void SessionManager::restore(SessionRef session, const RestoreOptions& from) {
   if (from.saver == nullptr) return;
   if (!from.checkpoint_filename_with_path.empty()) {
     from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state, from.keeps);
-    report_.prefix = from.checkpoint_filename_with_path;
+    report_.prefix = from.checkpoint_filename_with_path.path();
   } else if (!from.checkpoint_dir.empty()) {
     restore_newest(session, from);
   }

@@ -166,7 +166,7 @@ OwnedSession RankSessionCreator::create_as_other() {
   const std::string prefix = wait_for_restored();
   ChiefSessionCreatorOptions options = options_;
   options.checkpoint_dir.clear();
-  options.checkpoint_filename_with_path = prefix;
+  options.checkpoint_filename_with_path = CheckpointSource(prefix, options_.checkpoint_filename_with_path.format());
   options.own_state = rank_prefix(rounds_->rank());
   const auto shared = [&](OwnedSession owned) {
     try {

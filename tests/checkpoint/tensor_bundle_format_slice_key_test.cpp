@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Keys of slices, byte for byte.
-#include <trainhook/checkpoint/slice_key.hpp>
+#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 
 #include <cstdint>
 #include <limits>

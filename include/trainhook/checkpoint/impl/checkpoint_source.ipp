@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of checkpoint_source.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/checkpoint_source.hpp>
+
+#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/tensor_slice.hpp>
+#include <trainhook/core/error.hpp>
+
+namespace trainhook::detail {
+
+class BundleContents final : public CheckpointContents {
+ public:
+  BundleContents(const std::string& path, FileSystem& file_system, BundleFiles files)
+      : reader_(path, {.file_system = &file_system, .files = files}) {}
+
+  [[nodiscard]] const std::string& path() const noexcept override { return reader_.prefix(); }
+  [[nodiscard]] std::optional<Entry> find(std::string_view name) const override {
+    const auto found = reader_.entries().find(name);
+    if (found == reader_.entries().end()) return std::nullopt;
+    return Entry{found->second.dtype, found->second.shape};
+  }
+  [[nodiscard]] Tensor read(std::string_view name) const override { return reader_.get_tensor(name); }
+  [[nodiscard]] Tensor read(std::string_view name, const TensorSlice& region) const override {
+    return reader_.get_tensor(name, region);
+  }
+  [[nodiscard]] std::vector<std::string> names(std::string_view beginning) const override {
+    std::vector<std::string> names;
+    const BundleReader::Entries& entries = reader_.entries();
+    for (auto entry = entries.lower_bound(beginning); entry != entries.end() && entry->first.starts_with(beginning);
+         ++entry)
+      names.push_back(entry->first);
+    return names;
+  }
+  [[noreturn]] void refuse(std::string_view variable) const override {
+    if (reader_.has_tensor("_CHECKPOINTABLE_OBJECT_GRAPH")) {
+      throw NotFoundError(
+          "checkpoint {} is object-based, as TensorFlow 2 writes them, and has no tensor '{}': give the Saver .format "
+          "= "
+          "open_object_based, which is in <trainhook/compat.hpp> and finds variables by their full names",
+          reader_.prefix(), variable);
+    }
+    throw NotFoundError(
+        "checkpoint {} has no variable '{}'; it was written by another model, so restore it into that one or train "
+        "into another directory",
+        reader_.prefix(), variable);
+  }
+
+ private:
+  BundleReader reader_;
+};
+
+}  // namespace trainhook::detail
+
+namespace trainhook {
+
+CheckpointContents::~CheckpointContents() = default;
+
+std::unique_ptr<CheckpointContents> open_bundle(const std::string& path, FileSystem& file_system, BundleFiles files) {
+  return std::make_unique<detail::BundleContents>(path, file_system, files);
+}
+
+std::unique_ptr<CheckpointContents> CheckpointSource::open(CheckpointFormat expected, FileSystem& file_system,
+                                                           BundleFiles files) const {
+  return (format_ != nullptr ? format_ : expected)(path_, file_system, files);
+}
+
+}  // namespace trainhook
