@@ -40,7 +40,6 @@ function(trainhook_compiled_libraries include)
     LINK trainhook::compiled)
   trainhook_compiled_library(ranks_compiled OF ranks INCLUDE ${include} SOURCES ranks/impl/src_1 ranks/testing/impl/src LINK trainhook::compiled)
   trainhook_compiled_library(estimator_compiled OF estimator INCLUDE ${include} SOURCES estimator/impl/src LINK trainhook::model_compiled)
-  trainhook_compiled_library(compat_compiled OF compat INCLUDE ${include} SOURCES compat/impl/src LINK trainhook::model_compiled)
   trainhook_compiled_library(testing_compiled OF testing INCLUDE ${include} SOURCES testing/impl/src LINK trainhook::compiled)
   trainhook_compiled_library(media_compiled OF media INCLUDE ${include} SOURCES media/impl/src LINK trainhook::compiled)
   trainhook_compiled_library(mpi_compiled OF mpi INCLUDE ${include} SOURCES mpi/impl/src
@@ -50,4 +49,6 @@ function(trainhook_compiled_libraries include)
     FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3 engine/kernels/impl/src_4
       engine/kernels/impl/src_5 engine/kernels/impl/src_6 engine/kernels/impl/src_7 engine/kernels/impl/src_8 engine/kernels/impl/src_9
     LINK trainhook::model_compiled trainhook::media_compiled DEFINITIONS Eigen=trainhook_eigen)
+  trainhook_compiled_library(compat_compiled OF compat INCLUDE ${include} SOURCES compat/impl/src_1 compat/ops/impl/src
+    FAST_SOURCES compat/kernels/impl/src LINK trainhook::engine_compiled DEFINITIONS Eigen=trainhook_eigen)
 endfunction()

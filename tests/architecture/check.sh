@@ -9,7 +9,7 @@ export LC_ALL=C
 # library, and of the other modules what uses lists.
 core_library="core proto io events graph graph_def session data loop checkpoint hooks monitored"
 optional_modules="model ranks media engine estimator compat mpi testing"
-uses="engine>model engine>media estimator>model compat>model mpi>model mpi>ranks"
+uses="engine>model engine>media estimator>model compat>model compat>engine mpi>model mpi>ranks"
 longest=450
 
 checks="folder_order include_style no_cycles no_macros macro_on_declarations templates_have_their_name_alone first_lines

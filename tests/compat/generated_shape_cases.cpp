@@ -236,7 +236,7 @@ class OpCases {
 
 std::vector<ShapeCase> generated_shape_cases() {
   Cases cases;
-  for (const th::detail::OpFamily family : th::model::ops()) {
+  for (const th::detail::OpFamily family : th::compat::ops()) {
     for (const th::OpDef* def : family) {
       if (!def->type.starts_with("TrainhookAllReduce")) OpCases(*def).add_to(cases);  // TensorFlow has no such ops
     }

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/model/ops/registry.hpp>
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 #include "shape_cases.hpp"
@@ -169,7 +169,7 @@ TEST(ImportGraphDefShapes, AreTheSameForBuilderAndImport) {
   }
   for (const char* ours : {"TrainhookAllReduce", "TrainhookAllReduceFinish", "TrainhookAllReduceStart"})
     fit[ours] = 1;  // the interop tests give all cases to TensorFlow, which has no such ops
-  for (const detail::OpFamily family : model::ops()) {
+  for (const detail::OpFamily family : compat::ops()) {
     for (const OpDef* def : family) EXPECT_GT(fit[std::string(def->type)], 0) << def->type << " has no case that fits";
   }
   EXPECT_GT(refused, 300U);
@@ -179,7 +179,7 @@ TEST(ImportGraphDefShapes, AGeneratedCaseOfEachOpFits) {
   const testing::LogLines log;  // many queues have no queue runner
   std::map<std::string, int> fit;
   for (const ShapeCase& of : shape_cases::generated_shape_cases()) fit[of.op] += imported(of).error.empty() ? 1 : 0;
-  for (const detail::OpFamily family : model::ops()) {
+  for (const detail::OpFamily family : compat::ops()) {
     for (const OpDef* def : family) {
       if (def->type.starts_with("TrainhookAllReduce")) continue;  // TensorFlow has no such ops
       EXPECT_GT(fit[std::string(def->type)], 0) << def->type;

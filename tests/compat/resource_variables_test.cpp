@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/compat/import_graph_def.hpp>
-#include <trainhook/model/ops/registry.hpp>
+#include <trainhook/compat/ops.hpp>
 
 namespace trainhook {
 namespace {

@@ -16,10 +16,10 @@
 
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/model.hpp>
-#include <trainhook/model/ops/registry.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace shape_cases {

@@ -9,11 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/compat/kernels.hpp>
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/model/ops.hpp>
-#include <trainhook/model/ops/registry.hpp>
 
 namespace trainhook {
 namespace {
@@ -38,7 +39,7 @@ struct Branches : ::testing::Test {
   }
 
   Tensor run(const Output& output, bool value, const Tensor& of = Tensor::of<float>({1, 4})) {
-    EigenSession session(graph);
+    EigenSession session(graph, {.kernels = compat::kernels()});
     return session.run(output, {{predicate, Tensor(value)}, {x, of}});
   }
 };
@@ -66,7 +67,7 @@ TEST_F(Branches, ThatAreNotTakenChangeNothing) {
   const std::vector<Output> ways = add("Switch", {constant(graph, Tensor(5.0F)), predicate});
   const Output changed = add("AssignAdd", {handles[1], ways[1]})[0];
   const Output merged = add("Merge", {handles[0], changed})[0];
-  EigenSession session(graph);
+  EigenSession session(graph, {.kernels = compat::kernels()});
   session.run(v.initializer);
   EXPECT_EQ(session.run(merged, {{predicate, Tensor(false)}}), Tensor(1.0F));
   EXPECT_EQ(session.run(v), Tensor(1.0F));
@@ -78,7 +79,7 @@ TEST_F(Branches, ThatAreNotTakenHaveNoVariablesEither) {
   const Variable v = make_variable("v", constant(graph, Tensor(1.0F)));
   const Variable by = make_variable("by", constant(graph, Tensor(false)));
   const Output way = add("Switch", {v, by})[1];
-  EigenSession session(graph);
+  EigenSession session(graph, {.kernels = compat::kernels()});
   session.run(v.initializer);
   session.run(by.initializer);
   EXPECT_THROW(session.run(way), InvalidArgumentError);
@@ -95,7 +96,7 @@ TEST_F(Branches, ReachWhatWaitsForThem) {
     more = constant(graph, Tensor(2.0F));
   }
   const Operation change = assign_add(v, more).operation();
-  EigenSession session(graph);
+  EigenSession session(graph, {.kernels = compat::kernels()});
   session.run(v.initializer);
   session.run(change, {{predicate, Tensor(false)}});
   EXPECT_EQ(session.run(v), Tensor(1.0F));
@@ -113,7 +114,7 @@ TEST_F(Branches, MayHoldOthers) {
         return add("Merge", {negative(ways[0]), square(ways[1])})[0];
       },
       [](Output v) { return sqrt(v); })[0];
-  EigenSession session(graph);
+  EigenSession session(graph, {.kernels = compat::kernels()});
   const auto value = [&](bool outer, bool nested) {
     return session.run(merged, {{predicate, Tensor(outer)}, {inner, Tensor(nested)}, {x, Tensor::of<float>({4})}});
   };
@@ -139,7 +140,7 @@ TEST_F(Branches, HaveNoValueToFetchIfTheyAreNotTaken) {
 TEST_F(Branches, MayBeFed) {
   const Output way = add("Switch", {x, predicate})[1];
   const Output inside = negative(way);
-  EigenSession session(graph);
+  EigenSession session(graph, {.kernels = compat::kernels()});
   EXPECT_EQ(session.run(inside, {{way, Tensor::of<float>({3})}}), Tensor::of<float>({-3}));
 }
 
@@ -149,7 +150,7 @@ TEST_F(Branches, FollowPredicatesThatAreVariablesOrConstants) {
   const auto same = [](Output value) { return value; };
   const Output by_variable = cond(v, minus, same)[0];
   const Output by_constant = cond(constant(graph, Tensor(false)), minus, same)[0];
-  EigenSession session(graph);
+  EigenSession session(graph, {.kernels = compat::kernels()});
   session.run(v.initializer);
   const Tensor one = Tensor::of<float>({1});
   EXPECT_EQ(session.run(by_variable, {{x, one}}), Tensor::of<float>({-1}));

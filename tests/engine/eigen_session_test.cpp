@@ -15,6 +15,8 @@
 #include <gtest/gtest.h>
 
 #include <allocations.hpp>
+#include <trainhook/compat/kernels.hpp>
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
@@ -27,7 +29,6 @@
 #include <trainhook/model/ops/math.hpp>
 #include <trainhook/model/ops/matrix.hpp>
 #include <trainhook/model/ops/nn.hpp>
-#include <trainhook/model/ops/registry.hpp>
 #include <trainhook/model/ops/slice.hpp>
 #include <trainhook/model/optimizers.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -89,10 +90,12 @@ TEST(EigenSession, HasAKernelForEachOpThatIsDefinedAndADefinitionForEachKernel) 
   std::set<std::string_view> run{"Const",     "Identity",     "NoOp",   "Placeholder", "PlaceholderWithDefault",
                                  "RefSwitch", "StopGradient", "Switch", "VariableV2"};
   std::set<std::string_view> defined;
-  for (const detail::OpFamily family : model::ops()) {
+  for (const detail::OpFamily family : compat::ops()) {
     for (const OpDef* def : family) defined.insert(def->type);
   }
-  for (const KernelGroup group : kernels::all()) {
+  std::vector<KernelGroup> groups = compat::kernels();
+  groups.insert(groups.end(), kernels::all().begin(), kernels::all().end());
+  for (const KernelGroup group : groups) {
     for (const KernelDef& kernel : group) EXPECT_TRUE(run.insert(kernel.type).second) << kernel.type;
   }
   EXPECT_EQ(run, defined);

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/model.hpp>
-#include <trainhook/model/ops/registry.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace op_cases {

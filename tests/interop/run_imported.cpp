@@ -14,6 +14,7 @@
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
+#include <trainhook/compat/kernels.hpp>
 #include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>
@@ -27,7 +28,8 @@ namespace th = trainhook;
 std::vector<th::Tensor> monitored(th::Graph& graph, const std::vector<std::string>& names, std::int64_t runs) {
   std::vector<th::Fetch> fetches;
   for (const std::string& name : names) fetches.emplace_back(graph.output(name));
-  th::SingularMonitoredSession<th::EigenSession> session(graph);
+  th::SingularMonitoredSession<th::EigenSession> session(graph, {},
+                                                         th::GraphSessionOptions{.kernels = th::compat::kernels()});
   std::vector<th::Tensor> values;
   for (std::int64_t run = 0; run < runs; ++run) values = session.run(fetches);
   session.close();
@@ -70,7 +72,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     const th::Operation init = th::global_variables_initializer(graph);
-    th::EigenSession session(graph);
+    th::EigenSession session(graph, {.kernels = th::compat::kernels()});
     if (restore.empty()) {
       session.run(init);
     } else {

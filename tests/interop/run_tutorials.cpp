@@ -17,6 +17,7 @@
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
+#include <trainhook/compat/kernels.hpp>
 #include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/trainhook.hpp>
@@ -89,7 +90,7 @@ class Tutorials {
     th::Graph graph;
     th::import_graph_def(
         graph, th::read_graph_def(th::posix_file_system(), fmt::format("{}/{}.pb", folder_, line.model)), {.name = ""});
-    th::EigenSession session(graph);
+    th::EigenSession session(graph, {.kernels = th::compat::kernels()});
     const th::FeedDict given = feeds(graph, line.model, 0);
     for (const std::string& operation : words("setup", line.model)) {
       if (graph.find_operation(operation).has_value()) session.run(graph.operation(operation));
@@ -105,7 +106,7 @@ class Tutorials {
     th::Graph graph;
     th::import_meta_graph(graph,
                           th::read_meta_graph(th::posix_file_system(), fmt::format("{}/{}.meta", folder_, line.model)));
-    th::EigenSession session(graph);
+    th::EigenSession session(graph, {.kernels = th::compat::kernels()});
     th::Saver().restore(session, fmt::format("{}/{}", folder_, line.model));
     for (const std::string& operation : words("setup", line.model)) session.run(graph.operation(operation));
     std::vector<th::NamedTensor> values;

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
+#include <trainhook/compat/kernels.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/io/path.hpp>
@@ -160,7 +161,7 @@ class Writer {
     const std::vector<th::Output> outputs = c.outputs;
     const Gradients gradients = differentiates ? add_gradients(c) : Gradients();
     const std::string id = fmt::format("{}.{}.{}", def.op, th::dtype_name(dtype), coverage.cases);
-    th::EigenSession session(graph);
+    th::EigenSession session(graph, {.kernels = th::compat::kernels()});
     std::vector<th::Tensor> results;
     try {
       results = run(session, def.mode, c, outputs, gradients);
@@ -218,7 +219,9 @@ void require_all(const Coverage& coverage) {
   std::string missing;
   std::set<std::string> types{"Const",        "Identity",  "NoOp", "Placeholder", "PlaceholderWithDefault",
                               "StopGradient", "VariableV2"};
-  for (const th::KernelGroup group : th::kernels::all()) {
+  std::vector<th::KernelGroup> groups = th::compat::kernels();
+  groups.insert(groups.end(), th::kernels::all().begin(), th::kernels::all().end());
+  for (const th::KernelGroup group : groups) {
     for (const th::KernelDef& def : group) types.insert(std::string(def.type));
   }
   types.erase("RestoreV2");  // reads a checkpoint: test_warm_start.py
@@ -230,7 +233,7 @@ void require_all(const Coverage& coverage) {
   }
   const std::set<std::string> effects{"Assign",     "AssignAdd",    "AssignSub", "ScatterAdd",
                                       "ScatterSub", "ScatterUpdate"};  // whose inputs no gradient is asked for
-  for (const th::detail::OpFamily family : th::model::ops()) {
+  for (const th::detail::OpFamily family : th::compat::ops()) {
     for (const th::OpDef* def : family) {
       const std::string type(def->type);
       if (def->gradient == nullptr || effects.contains(type) || is_ours(type)) continue;

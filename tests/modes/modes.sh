@@ -36,7 +36,7 @@ test_lists() {
 # Each op's object is in the table of its family, where imported graphs find it; builders do without the table.
 test_ops() {
   local file defined listed
-  for file in "$root"/include/trainhook/{graph,model}/ops/impl/*.ipp; do
+  for file in "$root"/include/trainhook/{graph,model,compat}/ops/impl/*.ipp; do
     defined=$(sed -n 's/^inline constexpr OpDef \(k[A-Za-z0-9]*Op\){.*/\1/p' "$file" | sort)
     listed=$({ grep -o '&k[A-Za-z0-9]*Op\b' "$file" || true; } | tr -d '&' | sort)
     diff <(echo "$defined") <(echo "$listed") || fail "the table of $file differs (< there is such an op, > it is listed)"

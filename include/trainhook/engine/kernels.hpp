@@ -14,9 +14,6 @@ namespace trainhook::kernels {
 /// Kernels of shapes, reshaping, filling, casting and one-hot vectors.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup array() noexcept;
 
-/// Kernels of Switch and Merge, assertions, and Print.
-[[nodiscard]] TRAINHOOK_DECL KernelGroup control_flow() noexcept;
-
 /// Kernels of convolution over images [batch, height, width, channels], with its gradients.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup conv() noexcept;
 
@@ -25,9 +22,6 @@ namespace trainhook::kernels {
 
 /// Kernels of depthwise convolution over images [batch, height, width, channels], with its gradients.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup depthwise() noexcept;
-
-/// The kernel of sums of products by an equation of labels.
-[[nodiscard]] TRAINHOOK_DECL KernelGroup einsum() noexcept;
 
 /// Kernels of elementwise arithmetic, comparison, logic and functions, with NumPy's broadcasting.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup math() noexcept;
@@ -44,9 +38,6 @@ namespace trainhook::kernels {
 /// Kernels of normalization over a batch of images [batch, height, width, channels], with its gradient.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup normalization() noexcept;
 
-/// Kernels of partitions, counts of equal elements, sparse and accidental hits.
-[[nodiscard]] TRAINHOOK_DECL KernelGroup partition() noexcept;
-
 /// Kernels of pooling over images [batch, height, width, channels], with their gradients.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup pool() noexcept;
 
@@ -59,9 +50,6 @@ namespace trainhook::kernels {
 /// Kernels of the largest elements of rows: top_k, in_top_k.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup ranking() noexcept;
 
-/// Kernels that rearrange elements: space, depth and batch, mirror padding, sequences, bands.
-[[nodiscard]] TRAINHOOK_DECL KernelGroup rearrange() noexcept;
-
 /// Kernels that reduce dimensions: sums and others, and argmax.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup reduction() noexcept;
 
@@ -73,9 +61,6 @@ namespace trainhook::kernels {
 
 /// Kernels that select elements by index, segment or condition.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup selection() noexcept;
-
-/// Kernels that update rows of variables, and kernels of Adadelta and Ftrl.
-[[nodiscard]] TRAINHOOK_DECL KernelGroup sparse_training() noexcept;
 
 /// Kernels of further elementwise functions, such as erf and tan.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup special() noexcept;
@@ -97,27 +82,22 @@ namespace trainhook::kernels {
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/engine/kernels/impl/all_reduce.ipp>
 #include <trainhook/engine/kernels/impl/array.ipp>
-#include <trainhook/engine/kernels/impl/control_flow.ipp>
 #include <trainhook/engine/kernels/impl/conv.ipp>
 #include <trainhook/engine/kernels/impl/data.ipp>
 #include <trainhook/engine/kernels/impl/depthwise.ipp>
-#include <trainhook/engine/kernels/impl/einsum.ipp>
 #include <trainhook/engine/kernels/impl/math.ipp>
 #include <trainhook/engine/kernels/impl/matmul.ipp>
 #include <trainhook/engine/kernels/impl/movement.ipp>
 #include <trainhook/engine/kernels/impl/nn.ipp>
 #include <trainhook/engine/kernels/impl/normalization.ipp>
-#include <trainhook/engine/kernels/impl/partition.ipp>
 #include <trainhook/engine/kernels/impl/pool.ipp>
 #include <trainhook/engine/kernels/impl/queue.ipp>
 #include <trainhook/engine/kernels/impl/random.ipp>
 #include <trainhook/engine/kernels/impl/ranking.ipp>
-#include <trainhook/engine/kernels/impl/rearrange.ipp>
 #include <trainhook/engine/kernels/impl/reduction.ipp>
 #include <trainhook/engine/kernels/impl/resize.ipp>
 #include <trainhook/engine/kernels/impl/restore.ipp>
 #include <trainhook/engine/kernels/impl/selection.ipp>
-#include <trainhook/engine/kernels/impl/sparse_training.ipp>
 #include <trainhook/engine/kernels/impl/special.ipp>
 #include <trainhook/engine/kernels/impl/state.ipp>
 #include <trainhook/engine/kernels/impl/strided_slice.ipp>

@@ -14,17 +14,14 @@
 #include <trainhook/model/ops/broadcast.hpp>
 #include <trainhook/model/ops/clip.hpp>
 #include <trainhook/model/ops/conv.hpp>
-#include <trainhook/model/ops/einsum.hpp>
 #include <trainhook/model/ops/indexing.hpp>
 #include <trainhook/model/ops/join.hpp>
 #include <trainhook/model/ops/math.hpp>
 #include <trainhook/model/ops/matrix.hpp>
 #include <trainhook/model/ops/nn.hpp>
 #include <trainhook/model/ops/normalization.hpp>
-#include <trainhook/model/ops/partition.hpp>
 #include <trainhook/model/ops/queue.hpp>
 #include <trainhook/model/ops/random.hpp>
-#include <trainhook/model/ops/rearrange.hpp>
 #include <trainhook/model/ops/resize.hpp>
 #include <trainhook/model/ops/slice.hpp>
 #include <trainhook/model/ops/special.hpp>

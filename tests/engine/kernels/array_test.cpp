@@ -54,18 +54,6 @@ TEST(ArrayKernels, CountDimensionsAndNumbers) {
   EXPECT_THROW(range(Tensor(0.0), Tensor(1e300), Tensor(1e-300)), InvalidArgumentError);
 }
 
-TEST(ArrayKernels, FindTheDifferentElementsOfAVector) {
-  const auto unique = [](const Tensor& x, DType places) {
-    return test::run_op(kernels::array(), "Unique", {x}, {{"T", x.dtype()}, {"out_idx", places}},
-                        std::vector{x.dtype(), places});
-  };
-  EXPECT_EQ(unique(ints({7, 2, 7, 9, 2}), DType::Int32), (std::vector{ints({7, 2, 9}), ints({0, 1, 0, 2, 1})}));
-  EXPECT_EQ(unique(Tensor::of<std::string>({"b", "b"}), DType::Int64),
-            (std::vector{Tensor::of<std::string>({"b"}), Tensor::of<std::int64_t>({0, 0})}));
-  EXPECT_EQ(unique(ints({}), DType::Int32), (std::vector{ints({}), ints({})}));
-  EXPECT_THROW(unique(Tensor(1), DType::Int32), InvalidArgumentError);
-}
-
 TEST(ArrayKernels, StitchRowsTogether) {
   const auto stitch = [](const std::vector<Tensor>& inputs) { return run("DynamicStitch", inputs, {}, DType::Float); };
   EXPECT_EQ(stitch({Tensor(3), ints({1, 0}), Tensor::of<float>({7, 8}), Tensor::of<float>({1, 2, 3, 4}, {2, 2})}),

@@ -4,7 +4,6 @@
 #include <trainhook/engine/kernels.hpp>
 
 #include <cmath>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -77,27 +76,6 @@ TEST(NormalizationKernels, GradientOfABatchThatIsNormalizedByItselfSumsToZero) {
   const std::vector<Tensor> trained = grads(true);
   const std::span<const float> dx = trained[0].data<float>();
   EXPECT_NEAR(dx[0] + dx[2] + dx[4] + dx[6], 0, 1e-6);
-}
-
-TEST(NormalizationKernels, LocalResponseDividesByThePowerOfSquaresAround) {
-  const Attrs attrs{
-      {"T", DType::Float}, {"depth_radius", std::int64_t{1}}, {"bias", 1.0F}, {"alpha", 3.0F}, {"beta", 0.5F}};
-  const Tensor x = Tensor::of<float>({1, 2, 0, 1}, {1, 1, 1, 4});
-  const Tensor y = test::run_op(kernels::normalization(), "LRN", {x}, attrs, DType::Float);
-  EXPECT_EQ(y, Tensor::of<float>({0.25F, 0.5F, 0, 0.5F}, {1, 1, 1, 4}));
-  const Tensor one = Tensor::of<float>({0, 0, 0, 1}, {1, 1, 1, 4});
-  EXPECT_EQ(test::run_op(kernels::normalization(), "LRNGrad", {one, x, y}, attrs, DType::Float),
-            Tensor::of<float>({0, 0, 0, 0.125F}, {1, 1, 1, 4}));
-  EXPECT_THROW(
-      static_cast<void>(test::run_op(kernels::normalization(), "LRN", {Tensor::of<float>({1})}, attrs, DType::Float)),
-      InvalidArgumentError);
-  for (const std::int64_t radius : {std::int64_t{-3}, std::int64_t{INT64_MAX}}) {
-    Attrs other = attrs;
-    other["depth_radius"] = radius;
-    EXPECT_THROW(static_cast<void>(test::run_op(kernels::normalization(), "LRN", {x}, other, DType::Float)),
-                 InvalidArgumentError)
-        << radius;
-  }
 }
 
 }  // namespace

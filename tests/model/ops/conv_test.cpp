@@ -3,6 +3,7 @@
 /// Shapes, attributes and errors of convolution and pooling.
 #include <trainhook/model/ops/conv.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/model/gradients.hpp>
-#include <trainhook/model/ops/registry.hpp>
+
 #include "expect_error.hpp"
 
 namespace trainhook {
@@ -54,8 +55,10 @@ TEST_F(ConvOps, ATransposedConvolutionHasGradientsOfConvolutions) {
   const Output sizes = constant(graph, Tensor::of<std::int32_t>({2, 8, 6, 3}));
   const Output filter = placeholder(graph, DType::Float, {3, 3, 3, 2}, "filter");
   const Output x = placeholder(graph, DType::Float, {2, 4, 3, 2}, "x");
+  const detail::OpFamily ops = detail::conv_ops();
+  const auto transposed = std::ranges::find(ops, "Conv2DBackpropInput", &OpDef::type);
   const Output y =
-      detail::add_op(*find_op_def("Conv2DBackpropInput"), {}, {sizes, filter, x},
+      detail::add_op(**transposed, {}, {sizes, filter, x},
                      {{"padding", std::string("SAME")}, {"strides", std::vector<std::int64_t>{1, 2, 2, 1}}});
   const std::vector<Output> slopes = gradients(y, {filter, x});
   EXPECT_EQ(slopes[0].node().type(), "Conv2DBackpropFilter");

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_keys.hpp>
-#include <trainhook/model/ops/registry.hpp>
 
 #include "as_defined.hpp"
 #include "expect_error.hpp"

@@ -17,12 +17,12 @@
 #include <fmt/format.h>
 
 #include <trainhook/compat/queue_runners.hpp>
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/compat/resource_variables.hpp>
 #include <trainhook/compat/unknown_nodes.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph_def/node_def.hpp>
-#include <trainhook/model/ops/registry.hpp>
 
 namespace trainhook::detail {
 

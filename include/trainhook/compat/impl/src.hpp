@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All bodies of compat/.
+/// All bodies of compat/, for the one file of a program that compiles them itself; model/, media/ and engine/ are
+/// compiled beside it.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/compat/impl/graph_def_reader.ipp>
-#include <trainhook/compat/impl/import_graph_def.ipp>
-#include <trainhook/compat/impl/import_meta_graph.ipp>
-#include <trainhook/compat/impl/meta_graph_def_reader.ipp>
-#include <trainhook/compat/impl/object_graph_keys.ipp>
-#include <trainhook/compat/impl/queue_runners.ipp>
-#include <trainhook/compat/impl/resource_variables.ipp>
-#include <trainhook/compat/impl/unknown_nodes.ipp>
+#include <trainhook/compat/impl/src_1.hpp>
+#include <trainhook/compat/kernels/impl/src.hpp>
+#include <trainhook/compat/ops/impl/src.hpp>

@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/model/ops/registry.hpp>
 
 namespace trainhook::detail {
 

@@ -15,11 +15,10 @@ namespace trainhook {
 namespace kernels {
 
 std::span<const KernelGroup> all() noexcept {
-  static const std::array groups{einsum(),       partition(), rearrange(), special(),   array(),     sparse_training(),
-                                 control_flow(), ranking(),   resize(),    conv(),      depthwise(), normalization(),
-                                 data(),         math(),      matmul(),    movement(),  nn(),        pool(),
-                                 queue(),        random(),    reduction(), selection(), state(),     strided_slice(),
-                                 summary(),      training(),  restore(),   all_reduce()};
+  static const std::array groups{special(),       array(),   ranking(),  resize(),    conv(),      depthwise(),
+                                 normalization(), data(),    math(),     matmul(),    movement(),  nn(),
+                                 pool(),          queue(),   random(),   reduction(), selection(), state(),
+                                 strided_slice(), summary(), training(), restore(),   all_reduce()};
   return groups;
 }
 

@@ -117,7 +117,8 @@ const KernelDef& KernelTable::at(const Node& node) const {
         node.type(), node.name());
   }
   throw UnimplementedError(
-      "op type {} of node '{}' has no kernel in this session; give its kernel group in the session's options",
+      "op type {} of node '{}' has no kernel in this session; give its kernel group in the session's options: for "
+      "imported graphs, include <trainhook/compat.hpp> and give {{.kernels = compat::kernels()}}",
       node.type(), node.name());
 }
 

@@ -14,8 +14,7 @@
 namespace trainhook {
 namespace detail {
 
-/// Assert, Identity, Merge, NoOp, Print, RefSwitch, StopGradient, Switch. Imported graphs contain `tf.cond` as Switch
-/// and Merge.
+/// Identity, NoOp, StopGradient.
 [[nodiscard]] TRAINHOOK_DECL OpFamily control_flow_ops() noexcept;
 
 }  // namespace detail

@@ -26,7 +26,7 @@ TRAINHOOK_DECL Output rank(Output x, std::string_view name = {});
 
 namespace detail {
 
-/// ExpandDims, InvertPermutation, OneHot, Range, Rank, Reshape, Shape, ShapeN, Size, Squeeze, Transpose, Unique.
+/// ExpandDims, InvertPermutation, OneHot, Range, Rank, Reshape, Shape, ShapeN, Size, Squeeze, Transpose.
 [[nodiscard]] TRAINHOOK_DECL OpFamily array_ops() noexcept;
 
 /// The number of integers `start`, `start + delta`, ... before `limit`; kUnknownDim if `delta` does not lead to

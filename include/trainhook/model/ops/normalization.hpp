@@ -26,7 +26,7 @@ struct FusedBatchNorm {
 
 namespace detail {
 
-/// FusedBatchNormV3 and LRN, and their gradients.
+/// FusedBatchNormV3 and its gradient.
 [[nodiscard]] TRAINHOOK_DECL OpFamily normalization_ops() noexcept;
 
 }  // namespace detail

@@ -3,17 +3,27 @@
 /// Ops with which optimizers update variables.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/op_def.hpp>
 #include <trainhook/graph/variable.hpp>
 
 namespace trainhook::detail {
 
-/// ApplyAdadelta, ApplyAdagrad, ApplyAdam, ApplyCenteredRMSProp, ApplyFtrl, ApplyGradientDescent, ApplyMomentum,
-/// ApplyRMSProp; for rows: SparseApplyAdadelta, SparseApplyAdagrad, SparseApplyFtrl.
+/// The shape of the variable, which its slots (the next `slots` inputs) and the gradient (input `gradient`) have too.
+/// All other inputs are scalars.
+[[nodiscard]] TRAINHOOK_DECL PartialShape applied_shape(const NodeSpec& node, std::size_t slots, std::size_t gradient);
+
+template <std::size_t Slots, std::size_t Gradient>
+PartialShape applied(const NodeSpec& node, std::size_t /*index*/) {
+  return applied_shape(node, Slots, Gradient);
+}
+
+/// ApplyAdagrad, ApplyAdam, ApplyCenteredRMSProp, ApplyGradientDescent, ApplyMomentum, ApplyRMSProp.
 [[nodiscard]] TRAINHOOK_DECL OpFamily training_ops() noexcept;
 
 /// Each adds an update of `variable`: `refs` are further variables that it changes, `numbers` its other inputs,

@@ -13,7 +13,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
 #include <vector>
 
 #include <trainhook/engine/kernels/broadcast.hpp>
@@ -280,30 +279,6 @@ inline void dynamic_stitch(KernelContext& context) {
 
 inline Kernel make_dynamic_stitch(const Node&) { return dynamic_stitch; }
 
-/// The different elements of a vector in the order in which they come first, and for each element the place of its
-/// like.
-template <class T, class Index>
-void unique(KernelContext& context) {
-  if (context.shape(0).rank() != 1)
-    throw InvalidArgumentError("the input must be a vector, but has shape {}", context.shape(0));
-  const std::span<const T> elements = context.data<T>(0);
-  const std::span<Index> places = context.output<Index>(1, context.shape(0));
-  std::unordered_map<T, Index> seen;
-  std::vector<T> found;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const auto [entry, is_new] = seen.emplace(elements[i], static_cast<Index>(found.size()));
-    if (is_new) found.push_back(elements[i]);
-    places[i] = entry->second;
-  }
-  std::ranges::copy(found, context.output<T>(0, Shape{static_cast<std::int64_t>(found.size())}).begin());
-}
-
-inline Kernel make_unique_elements(const Node& node) {
-  return kernel_for(DTypes<float, double, std::int32_t, std::int64_t, std::string>{}, node, "T", [&]<class T>() {
-    return kernel_for(IndexTypes{}, node, "out_idx", []<class Index>() { return Kernel(unique<T, Index>); });
-  });
-}
-
 inline constexpr std::array kArray{
     KernelDef{.type = "Shape", .make = make_shape},
     KernelDef{.type = "ShapeN", .make = make_shape},
@@ -312,7 +287,6 @@ inline constexpr std::array kArray{
     KernelDef{.type = "Range", .make = make_range},
     KernelDef{.type = "DynamicStitch", .make = make_dynamic_stitch},
     KernelDef{.type = "ParallelDynamicStitch", .make = make_dynamic_stitch},
-    KernelDef{.type = "Unique", .make = make_unique_elements},
     KernelDef{.type = "Reshape", .make = make_reshape, .alias = true},
     KernelDef{.type = "ExpandDims", .make = make_expand_dims, .alias = true},
     KernelDef{.type = "Squeeze", .make = make_squeeze, .alias = true},

@@ -9,5 +9,4 @@
 
 #include <trainhook/engine/kernels/impl/array.ipp>
 #include <trainhook/engine/kernels/impl/movement.ipp>
-#include <trainhook/engine/kernels/impl/rearrange.ipp>
 #include <trainhook/engine/kernels/impl/strided_slice.ipp>

@@ -7,5 +7,4 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/engine/kernels/impl/einsum.ipp>
 #include <trainhook/engine/kernels/impl/matmul.ipp>

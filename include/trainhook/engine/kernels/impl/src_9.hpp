@@ -8,7 +8,6 @@
 #endif
 
 #include <trainhook/engine/kernels/impl/all_reduce.ipp>
-#include <trainhook/engine/kernels/impl/control_flow.ipp>
 #include <trainhook/engine/kernels/impl/data.ipp>
 #include <trainhook/engine/kernels/impl/queue.ipp>
 #include <trainhook/engine/kernels/impl/random.ipp>

@@ -31,39 +31,18 @@ inline PartialShape assign_shape(const NodeSpec& node, std::size_t index) {
   return attr_of<bool>(node, "validate_shape") ? updated_shape(node, index) : node.inputs[1].shape();
 }
 
-/// The shape of the variable. Each index names a row of it; updates hold such rows, or are one number for all.
-inline PartialShape scatter_shape(const NodeSpec& node, std::size_t) {
-  const PartialShape& variable = node.inputs[0].shape();
-  const PartialShape& indices = node.inputs[1].shape();
-  const PartialShape& updates = node.inputs[2].shape();
-  const bool is_known = variable.has_rank() && indices.has_rank() && updates.has_rank();
-  if (!is_known || updates.rank() == 0) return variable;
-  Dims dims = dims_of(indices);
-  if (variable.rank() > 0) dims.insert(dims.end(), variable.dims().begin() + 1, variable.dims().end());
-  if (variable.rank() == 0 || !shape_of(dims).compatible_with(updates)) {
-    throw InvalidArgumentError("{}: {} are not rows of {} for indices {}", label(node), node.inputs[2], node.inputs[0],
-                               node.inputs[1]);
-  }
-  return variable;
-}
-
 inline constexpr std::string_view kUpdate = "T:number use_locking:bool=false";
-inline constexpr std::string_view kScatter = "T:number Tindices:{int32,int64}";
 
 inline constexpr OpDef kAssignOp{"Assign", "T T -> T", "validate_shape:bool=true use_locking:bool=true", assign_shape,
                                  no_gradient};
 inline constexpr OpDef kAssignAddOp{"AssignAdd", "T T -> T", kUpdate, updated_shape, no_gradient};
 inline constexpr OpDef kAssignSubOp{"AssignSub", "T T -> T", kUpdate, updated_shape, no_gradient};
 inline constexpr OpDef kIsVariableInitializedOp{"IsVariableInitialized", "dtype -> bool", "", shape_rules::scalar};
-inline constexpr OpDef kScatterAddOp{"ScatterAdd", "T Tindices T -> T", kScatter, scatter_shape, no_gradient};
-inline constexpr OpDef kScatterSubOp{"ScatterSub", "T Tindices T -> T", kScatter, scatter_shape, no_gradient};
-inline constexpr OpDef kScatterUpdateOp{"ScatterUpdate", "T Tindices T -> T", "Tindices:{int32,int64}", scatter_shape,
-                                        no_gradient};
 inline constexpr OpDef kVariableV2Op{
     "VariableV2", "-> dtype", "dtype:type shape:shape container:string= shared_name:string=", shape_rules::attr_shape};
 
-inline constexpr std::array kStateOps{&kAssignOp,     &kAssignAddOp,  &kAssignSubOp,     &kIsVariableInitializedOp,
-                                      &kScatterAddOp, &kScatterSubOp, &kScatterUpdateOp, &kVariableV2Op};
+inline constexpr std::array kStateOps{&kAssignOp, &kAssignAddOp, &kAssignSubOp, &kIsVariableInitializedOp,
+                                      &kVariableV2Op};
 
 OpFamily state_ops() noexcept { return kStateOps; }
 

@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -140,11 +139,6 @@ inline PartialShape one_hot_shape(const NodeSpec& node, std::size_t) {
 }
 
 /// The number of different elements is unknown before the graph runs; each element has an index among them.
-inline PartialShape unique_shape(const NodeSpec& node, std::size_t index) {
-  require_rank(label(node), node.inputs[0], 1);
-  return index == 0 ? PartialShape{kUnknownDim} : node.inputs[0].shape();
-}
-
 Output shape_tensor(const Output& x) {
   return x.shape().is_fully_known() ? constant_ints(x.graph(), dims_of(x.shape()), "Shape") : shape(x);
 }
@@ -185,7 +179,6 @@ inline constexpr OpDef kSizeOp{"Size", "T -> out_type", "out_type:{int32,int64}=
 inline constexpr OpDef kSqueezeOp{"Squeeze", "T -> T", "squeeze_dims:ints=[]", squeeze_shape, reshape_grad};
 inline constexpr OpDef kTransposeOp{"Transpose", "T Tperm -> T", "Tperm:{int32,int64}=int32", transpose_shape,
                                     transpose_grad};
-inline constexpr OpDef kUniqueOp{"Unique", "T -> T out_idx", "out_idx:{int32,int64}=int32", unique_shape};
 
 Grads transpose_grad(const GradientContext& context) {
   const Output grad = context.grad();
@@ -206,9 +199,9 @@ Output reshape_to(const Output& x, const Output& to, const PartialShape& known) 
   return add_node(graph_of("Reshape", x), kReshapeOp, {.inputs = {x, to}, .outputs = {{x.dtype(), known}}}).output();
 }
 
-inline constexpr std::array kArrayOps{&kExpandDimsOp, &kInvertPermutationOp, &kOneHotOp,    &kRangeOp,
-                                      &kRankOp,       &kReshapeOp,           &kShapeOp,     &kShapeNOp,
-                                      &kSizeOp,       &kSqueezeOp,           &kTransposeOp, &kUniqueOp};
+inline constexpr std::array kArrayOps{&kExpandDimsOp, &kInvertPermutationOp, &kOneHotOp,   &kRangeOp,
+                                      &kRankOp,       &kReshapeOp,           &kShapeOp,    &kShapeNOp,
+                                      &kSizeOp,       &kSqueezeOp,           &kTransposeOp};
 
 OpFamily array_ops() noexcept { return kArrayOps; }
 

@@ -5,7 +5,6 @@
 
 #include <trainhook/model/ops/registry.hpp>
 
-#include <algorithm>
 #include <array>
 
 #include <trainhook/graph/ops/cast.hpp>
@@ -20,17 +19,14 @@
 #include <trainhook/model/ops/batch_matmul.hpp>
 #include <trainhook/model/ops/broadcast.hpp>
 #include <trainhook/model/ops/conv.hpp>
-#include <trainhook/model/ops/einsum.hpp>
 #include <trainhook/model/ops/indexing.hpp>
 #include <trainhook/model/ops/join.hpp>
 #include <trainhook/model/ops/math.hpp>
 #include <trainhook/model/ops/matrix.hpp>
 #include <trainhook/model/ops/nn.hpp>
 #include <trainhook/model/ops/normalization.hpp>
-#include <trainhook/model/ops/partition.hpp>
 #include <trainhook/model/ops/queue.hpp>
 #include <trainhook/model/ops/random.hpp>
-#include <trainhook/model/ops/rearrange.hpp>
 #include <trainhook/model/ops/resize.hpp>
 #include <trainhook/model/ops/slice.hpp>
 #include <trainhook/model/ops/special.hpp>
@@ -42,36 +38,33 @@ namespace trainhook::model {
 
 std::span<const detail::OpFamily> ops() noexcept {
   using namespace detail;
-  static const std::array families{einsum_ops(),        partition_ops(),
-                                   rearrange_ops(),     all_reduce_ops(),
-                                   array_ops(),         batch_matmul_ops(),
-                                   broadcast_ops(),     cast_ops(),
-                                   constant_ops(),      special_ops(),
-                                   split_ops(),         control_flow_ops(),
-                                   conv_ops(),          join_ops(),
-                                   math_ops(),          matrix_ops(),
-                                   resize_ops(),        indexing_ops(),
-                                   normalization_ops(), nn_ops(),
-                                   queue_ops(),         random_ops(),
-                                   slice_ops(),         state_ops(),
-                                   strided_slice_ops(), summary::detail::summary_ops(),
-                                   training_ops(),      restore_ops(),
+  static const std::array families{all_reduce_ops(),
+                                   array_ops(),
+                                   batch_matmul_ops(),
+                                   broadcast_ops(),
+                                   cast_ops(),
+                                   constant_ops(),
+                                   special_ops(),
+                                   split_ops(),
+                                   control_flow_ops(),
+                                   conv_ops(),
+                                   join_ops(),
+                                   math_ops(),
+                                   matrix_ops(),
+                                   resize_ops(),
+                                   indexing_ops(),
+                                   normalization_ops(),
+                                   nn_ops(),
+                                   queue_ops(),
+                                   random_ops(),
+                                   slice_ops(),
+                                   state_ops(),
+                                   strided_slice_ops(),
+                                   summary::detail::summary_ops(),
+                                   training_ops(),
+                                   restore_ops(),
                                    iterator_ops()};
   return families;
 }
 
 }  // namespace trainhook::model
-
-namespace trainhook {
-
-const OpDef* find_op_def(std::string_view type, std::span<const OpDef> extra) noexcept {
-  const auto own = std::ranges::find(extra, type, &OpDef::type);
-  if (own != extra.end()) return &*own;
-  for (const detail::OpFamily family : model::ops()) {
-    const auto found = std::ranges::find(family, type, &OpDef::type);
-    if (found != family.end()) return *found;
-  }
-  return nullptr;
-}
-
-}  // namespace trainhook

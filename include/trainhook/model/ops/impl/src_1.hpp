@@ -12,7 +12,6 @@
 #include <trainhook/model/ops/impl/broadcast.ipp>
 #include <trainhook/model/ops/impl/clip.ipp>
 #include <trainhook/model/ops/impl/conv.ipp>
-#include <trainhook/model/ops/impl/einsum.ipp>
 #include <trainhook/model/ops/impl/math.ipp>
 #include <trainhook/model/ops/impl/matrix.ipp>
 #include <trainhook/model/ops/impl/nn.ipp>

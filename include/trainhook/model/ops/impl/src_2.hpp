@@ -10,9 +10,7 @@
 #include <trainhook/model/ops/impl/array.ipp>
 #include <trainhook/model/ops/impl/indexing.ipp>
 #include <trainhook/model/ops/impl/join.ipp>
-#include <trainhook/model/ops/impl/partition.ipp>
 #include <trainhook/model/ops/impl/queue.ipp>
-#include <trainhook/model/ops/impl/rearrange.ipp>
 #include <trainhook/model/ops/impl/resize.ipp>
 #include <trainhook/model/ops/impl/slice.ipp>
 #include <trainhook/model/ops/impl/split.ipp>

@@ -3,7 +3,7 @@
 /// The definitions of the ops of rearrange.hpp.
 #pragma once
 
-#include <trainhook/model/ops/rearrange.hpp>
+#include <trainhook/compat/ops/rearrange.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,8 @@
 /// Kernels of Switch and Merge, assertions, and Print.
 #pragma once
 
-#include <trainhook/engine/kernels.hpp>
+#include <trainhook/compat/kernels.hpp>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The definitions of the ops of partition.hpp.
+/// The definitions of partitions, counts of equal elements, sparse tensors and accidental hits.
 #pragma once
 
-#include <trainhook/model/ops/partition.hpp>
+#include <trainhook/compat/ops.hpp>
 
 #include <algorithm>
 #include <array>
@@ -61,6 +61,11 @@ inline PartialShape unique_with_counts_shape(const NodeSpec& node, std::size_t i
   return index == 1 ? node.inputs[0].shape() : PartialShape{kUnknownDim};
 }
 
+inline PartialShape unique_shape(const NodeSpec& node, std::size_t index) {
+  require_rank(label(node), node.inputs[0], 1);
+  return index == 0 ? PartialShape{kUnknownDim} : node.inputs[0].shape();
+}
+
 /// The gradients of all parts, each put where the part's elements came from.
 inline Grads dynamic_partition_grad(const GradientContext& c) {
   const Output data = c.input(0);
@@ -113,11 +118,13 @@ inline constexpr OpDef kIdentityNOp{"IdentityN", "T -> T", "T:types>0", same_as_
 inline constexpr OpDef kSparseToDenseOp{"SparseToDense", "Tindices Tindices T T -> T",
                                         "validate_indices:bool=true Tindices:{int32,int64}", shape_rules::dims_in<1>,
                                         sparse_to_dense_grad};
+inline constexpr OpDef kUniqueOp{"Unique", "T -> T out_idx", "out_idx:{int32,int64}=int32", unique_shape};
 inline constexpr OpDef kUniqueWithCountsOp{"UniqueWithCounts", "T -> T out_idx out_idx", "out_idx:{int32,int64}=int32",
                                            unique_with_counts_shape};
 
-inline constexpr std::array kPartitionOps{&kBroadcastArgsOp, &kComputeAccidentalHitsOp, &kDynamicPartitionOp,
-                                          &kIdentityNOp,     &kSparseToDenseOp,         &kUniqueWithCountsOp};
+inline constexpr std::array kPartitionOps{&kBroadcastArgsOp,   &kComputeAccidentalHitsOp, &kDynamicPartitionOp,
+                                          &kIdentityNOp,       &kSparseToDenseOp,         &kUniqueOp,
+                                          &kUniqueWithCountsOp};
 
 OpFamily partition_ops() noexcept { return kPartitionOps; }
 

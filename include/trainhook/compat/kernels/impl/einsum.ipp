@@ -3,7 +3,7 @@
 /// The kernel of sums of products by an equation of labels.
 #pragma once
 
-#include <trainhook/engine/kernels.hpp>
+#include <trainhook/compat/kernels.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/model/ops/einsum.hpp>
+#include <trainhook/compat/ops/einsum.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

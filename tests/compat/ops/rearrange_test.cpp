@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Shapes and errors of ops that put elements elsewhere.
-#include <trainhook/model/ops/rearrange.hpp>
+#include <trainhook/compat/ops/rearrange.hpp>
 
 #include <cstdint>
 #include <string>
@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/model/gradients.hpp>
-#include <trainhook/model/ops/registry.hpp>
 
 #include "expect_error.hpp"
 

@@ -3,7 +3,7 @@
 /// Kernels of partitions, counts of equal elements, sparse and accidental hits.
 #pragma once
 
-#include <trainhook/engine/kernels.hpp>
+#include <trainhook/compat/kernels.hpp>
 
 #include <algorithm>
 #include <array>
@@ -178,6 +178,30 @@ inline Kernel make_unique_with_counts(const Node& node) {
   });
 }
 
+/// The different elements of a vector in the order in which they come first, and for each element the place of its
+/// like.
+template <class T, class Index>
+void unique(KernelContext& context) {
+  if (context.shape(0).rank() != 1)
+    throw InvalidArgumentError("the input must be a vector, but has shape {}", context.shape(0));
+  const std::span<const T> elements = context.data<T>(0);
+  const std::span<Index> places = context.output<Index>(1, context.shape(0));
+  std::unordered_map<T, Index> seen;
+  std::vector<T> found;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const auto [entry, is_new] = seen.emplace(elements[i], static_cast<Index>(found.size()));
+    if (is_new) found.push_back(elements[i]);
+    places[i] = entry->second;
+  }
+  std::ranges::copy(found, context.output<T>(0, Shape{static_cast<std::int64_t>(found.size())}).begin());
+}
+
+inline Kernel make_unique_elements(const Node& node) {
+  return kernel_for(DTypes<float, double, std::int32_t, std::int64_t, std::string>{}, node, "T", [&]<class T>() {
+    return kernel_for(IndexTypes{}, node, "out_idx", []<class Index>() { return Kernel(unique<T, Index>); });
+  });
+}
+
 inline constexpr std::array kPartition{
     KernelDef{.type = "BroadcastArgs",
               .make =
@@ -188,6 +212,7 @@ inline constexpr std::array kPartition{
     KernelDef{.type = "DynamicPartition", .make = [](const Node&) { return Kernel(dynamic_partition); }},
     KernelDef{.type = "IdentityN", .make = [](const Node&) { return Kernel(identity_n); }},
     KernelDef{.type = "SparseToDense", .make = make_sparse_to_dense},
+    KernelDef{.type = "Unique", .make = make_unique_elements},
     KernelDef{.type = "UniqueWithCounts", .make = make_unique_with_counts},
 };
 

@@ -34,5 +34,5 @@ namespace trainhook::detail {
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/model/ops/impl/rearrange.ipp>
+#include <trainhook/compat/ops/impl/rearrange.ipp>
 #endif

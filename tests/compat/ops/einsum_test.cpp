@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Equations of labels, and their shapes and gradients.
-#include <trainhook/model/ops/einsum.hpp>
+#include <trainhook/compat/ops/einsum.hpp>
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <trainhook/compat/ops.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/model/gradients.hpp>
-#include <trainhook/model/ops/registry.hpp>
 
 #include "expect_error.hpp"
 

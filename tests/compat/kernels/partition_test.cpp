@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels of partitions, counts of equal elements, sparse and accidental hits.
-#include <trainhook/engine/kernels.hpp>
+#include <trainhook/compat/kernels.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -32,6 +32,20 @@ TEST(PartitionKernels, RowsGoToTheirPartInOrder) {
   EXPECT_EQ(parts(Tensor::of<std::int32_t>({0, 0, 0}))[1].shape(), (Shape{0, 2}));
   EXPECT_THROW(static_cast<void>(parts(Tensor::of<std::int32_t>({0, 2, 0}))), InvalidArgumentError);
   EXPECT_THROW(static_cast<void>(parts(Tensor::of<std::int32_t>({0, 0}))), InvalidArgumentError);
+}
+
+TEST(PartitionKernels, FindTheDifferentElementsOfAVector) {
+  const auto unique = [](const Tensor& x, DType places) {
+    return test::run_op(kernels::partition(), "Unique", {x}, {{"T", x.dtype()}, {"out_idx", places}},
+                        std::vector{x.dtype(), places});
+  };
+  EXPECT_EQ(unique(Tensor::of<std::int32_t>({7, 2, 7, 9, 2}), DType::Int32),
+            (std::vector{Tensor::of<std::int32_t>({7, 2, 9}), Tensor::of<std::int32_t>({0, 1, 0, 2, 1})}));
+  EXPECT_EQ(unique(Tensor::of<std::string>({"b", "b"}), DType::Int64),
+            (std::vector{Tensor::of<std::string>({"b"}), Tensor::of<std::int64_t>({0, 0})}));
+  EXPECT_EQ(unique(Tensor::of<std::int32_t>({}), DType::Int32),
+            (std::vector{Tensor::of<std::int32_t>({}), Tensor::of<std::int32_t>({})}));
+  EXPECT_THROW(unique(Tensor(1), DType::Int32), InvalidArgumentError);
 }
 
 TEST(PartitionKernels, EqualElementsAreCounted) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Shapes, errors and gradients of ops on parts of tensors.
-#include <trainhook/model/ops/partition.hpp>
+#include <trainhook/compat/ops.hpp>
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,6 @@
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/model/gradients.hpp>
-#include <trainhook/model/ops/registry.hpp>
 
 #include "expect_error.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of kernels that put elements elsewhere.
-#include <trainhook/engine/kernels.hpp>
+#include <trainhook/compat/kernels.hpp>
 
 #include <cstdint>
 #include <string>

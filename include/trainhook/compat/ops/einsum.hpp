@@ -28,5 +28,5 @@ struct EinsumEquation {
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/model/ops/impl/einsum.ipp>
+#include <trainhook/compat/ops/impl/einsum.ipp>
 #endif

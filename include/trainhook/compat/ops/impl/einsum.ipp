@@ -3,7 +3,7 @@
 /// The bodies of einsum.hpp, and the definition of its op.
 #pragma once
 
-#include <trainhook/model/ops/einsum.hpp>
+#include <trainhook/compat/ops/einsum.hpp>
 
 #include <algorithm>
 #include <array>

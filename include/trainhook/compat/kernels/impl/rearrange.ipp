@@ -3,7 +3,7 @@
 /// Kernels that rearrange elements: space, depth and batch, mirror padding, sequences, bands.
 #pragma once
 
-#include <trainhook/engine/kernels.hpp>
+#include <trainhook/compat/kernels.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
-#include <trainhook/model/ops/rearrange.hpp>
+#include <trainhook/compat/ops/rearrange.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of kernels.hpp.
+#pragma once
+
+#include <trainhook/compat/kernels.hpp>
+
+namespace trainhook::compat {
+
+std::vector<KernelGroup> kernels() {
+  using namespace trainhook::kernels;
+  return {control_flow(), einsum(), local_response(), partition(), rearrange(), sparse_training()};
+}
+
+}  // namespace trainhook::compat
