@@ -37,17 +37,17 @@ class CheckpointsIteratorTest : public ::testing::Test {
     update_checkpoint_state(disk_, "run", {.model_checkpoint_path = prefix});
   }
 
-  CheckpointsIteratorOptions within(std::optional<Duration> timeout) {
+  CheckpointsIterator::Options within(std::optional<Duration> timeout) {
     return {.timeout = timeout, .file_system = &disk_, .clock = &clock_};
   }
 
-  Prefixes all(const CheckpointsIteratorOptions& options) {
+  Prefixes all(const CheckpointsIterator::Options& options) {
     Prefixes prefixes;
     for (const std::string& prefix : checkpoints("run", options)) prefixes.push_back(prefix);
     return prefixes;
   }
 
-  static CheckpointsIterator checkpoints(const std::string& directory, const CheckpointsIteratorOptions& options) {
+  static CheckpointsIterator checkpoints(const std::string& directory, const CheckpointsIterator::Options& options) {
     return CheckpointsIterator(directory, options);
   }
 
@@ -86,7 +86,7 @@ TEST_F(CheckpointsIteratorTest, GivesEachNewOneUntilTheTimeIsOver) {
 
 TEST_F(CheckpointsIteratorTest, KeepsTheIntervalBetweenTwo) {
   save(1);
-  CheckpointsIteratorOptions options = within(10s);
+  CheckpointsIterator::Options options = within(10s);
   options.min_interval_secs = 60s;
   CheckpointsIterator each = checkpoints("run", options);
   const Duration began = clock_.monotonic_now();
@@ -98,7 +98,7 @@ TEST_F(CheckpointsIteratorTest, KeepsTheIntervalBetweenTwo) {
 
 TEST_F(CheckpointsIteratorTest, AsksWhetherToWaitOn) {
   int asked = 0;
-  CheckpointsIteratorOptions options = within(5s);
+  CheckpointsIterator::Options options = within(5s);
   options.timeout_fn = [&] {
     if (++asked == 2) save(3);
     return asked == 3;

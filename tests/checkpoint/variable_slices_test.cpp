@@ -109,6 +109,16 @@ TEST_F(VariableSlicesTest, AWholeOfAnotherShapeIsRefused) {
   EXPECT_EQ(session.variable("m/part_1"), Tensor::of<float>({5, 6}, {1, 2}));
 }
 
+TEST_F(VariableSlicesTest, AMissingWholeIsNamedWithWhatIsLikeIt) {
+  BundleWriter other("run/other", {.file_system = &disk_});
+  other.add("n/m", Tensor::of<float>({6, 5, 4, 3, 2, 1}, {3, 2}));
+  other.add("global_step", Tensor(std::int64_t{4}));
+  other.finish();
+  ScriptedSession session(script_);
+  EXPECT_THAT([&] { Saver({.file_system = &disk_}).restore(session, "run/other"); },
+              ::testing::ThrowsMessage<NotFoundError>("checkpoint run/other has no tensor m; names like it are: n/m"));
+}
+
 TEST_F(VariableSlicesTest, AMissingPartIsNamed) {
   ScriptedSession session(script_);
   Saver some({.var_list = {"m/part_0"}, .file_system = &disk_});

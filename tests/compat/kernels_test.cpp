@@ -38,14 +38,14 @@ class CompatKernels : public ::testing::Test {
 
 TEST_F(CompatKernels, RunWhatNoProgramBuilds) {
   EigenSession session(graph_, {.kernels = compat::kernels()});
-  EXPECT_EQ(session.run("merge"), Tensor(3.0F));
+  EXPECT_EQ(session.run("merge:0"), Tensor(3.0F));
 }
 
 TEST_F(CompatKernels, AreNamedByTheFirstRunThatNeedsThem) {
   EigenSession session(graph_);
   EXPECT_EQ(session.run("x"), Tensor(3.0F));
   EXPECT_THAT(
-      [&] { session.run("merge"); },
+      [&] { session.run("merge:0"); },
       ThrowsMessage<UnimplementedError>(HasSubstr(
           "op type Merge of node 'merge' has no kernel in this session; give its kernel group in the session's "
           "options: for imported graphs, include <trainhook/compat.hpp> and give {.kernels = compat::kernels()}")));

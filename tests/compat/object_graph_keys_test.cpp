@@ -200,6 +200,12 @@ TEST_F(OpenObjectBased, AVariableThatIsMissingOrThereTwiceIsAnErrorAndNothingCha
   EXPECT_EQ(session_.variable("w"), Tensor::of<float>({1, 2, 3}));
 }
 
+TEST_F(OpenObjectBased, ATensorThatTheIndexLacksIsNamed) {
+  write({{"w", "model/w"}, {"layer/v", "model/lost"}, {"global_step", "step"}});
+  EXPECT_THAT([&] { saver().restore(session_, "run/c"); },
+              ThrowsMessage<NotFoundError>(HasSubstr("checkpoint run/c has no tensor model/lost")));
+}
+
 TEST_F(OpenObjectBased, WhatASaverWroteIsReadAsItIs) {
   const std::string prefix = saver().save(session_, {.save_path = "run/own"});
   session_.load(std::vector<NamedTensor>{{"w", Tensor::of<float>({0, 0, 0})}});

@@ -3,6 +3,7 @@
 /// CheckpointSource: what a restore reads: the path of a checkpoint, or also how to open it.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,16 +66,17 @@ using CheckpointFormat = std::unique_ptr<CheckpointContents> (*)(const std::stri
 /// The path of a checkpoint, and its format, if that is another one than whoever restores it expects.
 class CheckpointSource {
  public:
-  CheckpointSource() = default;                                              ///< no checkpoint
-  CheckpointSource(std::string path, CheckpointFormat own_format = nullptr)  // NOLINT(google-explicit-constructor)
-      : path_(std::move(path)), format_(own_format) {}
-  CheckpointSource(const char* path) : path_(path) {}  // NOLINT(google-explicit-constructor)
+  CheckpointSource() = default;  ///< no checkpoint
+  /// @param path of a checkpoint, without `.index` if it is a bundle
+  template <std::convertible_to<std::string> Path>
+  CheckpointSource(Path&& path, CheckpointFormat own_format = nullptr)  // NOLINT(google-explicit-constructor)
+      : path_(std::forward<Path>(path)), format_(own_format) {}
 
   [[nodiscard]] bool empty() const noexcept { return path_.empty(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] CheckpointFormat format() const noexcept { return format_; }  ///< null: what is expected
 
-  /// Opens it in its own format, or else in `expected`.
+  /// Opens it in its own format, or else in `expected` (null: as a bundle).
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<CheckpointContents> open(CheckpointFormat expected,
                                                                         FileSystem& file_system,
                                                                         BundleFiles files) const;

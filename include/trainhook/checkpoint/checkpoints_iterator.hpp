@@ -31,20 +31,22 @@ struct WaitForCheckpointOptions {
     const std::string& checkpoint_dir, const std::string& last_checkpoint = {},
     const WaitForCheckpointOptions& options = {});
 
-struct CheckpointsIteratorOptions {
-  Duration min_interval_secs = Duration::zero();  ///< least time from one checkpoint to the next
-  OptionalDuration timeout{};                     ///< how long to wait for the next one; none: indefinitely
-  std::function<bool()> timeout_fn{};             ///< called after the timeout: false continues to wait
-  FileSystem* file_system = nullptr;              ///< null: the default
-  Clock* clock = nullptr;                         ///< null: the default
-};
-
 /// The checkpoints of a directory as they appear: `for (const std::string& prefix : CheckpointsIterator("run"))
 /// evaluate(prefix);`. It checks only when the next one is requested, so it may skip some; with a timeout of 0 it
 /// returns the newest and ends. A single-pass range. Source: TensorFlow's `checkpoints_iterator`.
 class CheckpointsIterator {
  public:
-  TRAINHOOK_DECL explicit CheckpointsIterator(std::string checkpoint_dir, CheckpointsIteratorOptions options = {});
+  struct Options {
+    Duration min_interval_secs = Duration::zero();  ///< least time from one checkpoint to the next
+    OptionalDuration timeout{};                     ///< how long to wait for the next one; none: indefinitely
+    std::function<bool()> timeout_fn{};             ///< called after the timeout: false continues to wait
+    FileSystem* file_system = nullptr;              ///< null: the default
+    Clock* clock = nullptr;                         ///< null: the default
+  };
+
+  explicit CheckpointsIterator(std::string checkpoint_dir)
+      : CheckpointsIterator(std::move(checkpoint_dir), Options()) {}
+  TRAINHOOK_DECL CheckpointsIterator(std::string checkpoint_dir, Options options);
 
   /// The next prefix, or nothing after the timeout.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> next();
@@ -74,7 +76,7 @@ class CheckpointsIterator {
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
 
   std::string checkpoint_dir_;
-  CheckpointsIteratorOptions options_;
+  Options options_;
   std::string last_;
   std::optional<Duration> given_at_;
 };

@@ -4,12 +4,16 @@
 #pragma once
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
 
 /// @throws UnknownError with the message of `error` and what to do.
-[[noreturn]] TRAINHOOK_DECL void throw_unreadable(const DataLossError& error);
+[[noreturn]] inline void throw_unreadable(const DataLossError& error) {
+  throw UnknownError(
+      "{}; this happened twice, and no other checkpoint is taken in its place: repair the device and start again, or "
+      "move this checkpoint away to use an older one",
+      error.what());
+}
 
 /// Calls `read`, and once more if it throws DataLossError. `read` must not check contents: only a failure of the device
 /// throws.
@@ -27,7 +31,3 @@ template <class Read>
 }
 
 }  // namespace trainhook::detail
-
-#ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/checkpoint/impl/device_read.ipp>
-#endif

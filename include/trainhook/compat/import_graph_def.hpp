@@ -24,8 +24,8 @@ struct ImportGraphDefOptions {
 
 /// Adds the nodes of `def`, which may be in any order, and returns them in the order of the file. Missing attributes
 /// get their defaults. Resource variables, and the ops that read and change them, become reference variables of the
-/// same names and their ops, unless `op_defs` defines VarHandleOp. Op types that no program here builds run in a
-/// session with `compat::kernels()`. Nodes of unknown op types are added too, with a log line. They cannot run: a run
+/// same names and their ops, unless `op_defs` defines VarHandleOp. Op types that only imported graphs have run in
+/// a session with `compat::kernels()`. Nodes of unknown op types are added too, with a log line. They cannot run: a run
 /// that needs one throws UnimplementedError, unless it feeds the node's outputs. Attributes of such nodes that this
 /// library cannot represent are lost.
 /// @throws InvalidArgumentError for nodes that do not fit together, and UnimplementedError for a while_loop or an

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The kernels of the op types that no program here builds, for sessions of imported graphs.
+/// The kernels of the op types that only imported graphs have.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The op types that an import knows: those of model/, and those that no program here builds.
+/// The op types that an import knows: those that functions of this library build, and those that only imported graphs
+/// have.
 #pragma once
 
 #include <span>
@@ -32,13 +33,12 @@ namespace detail {
 namespace compat {
 
 /// The definitions of all op types, family by family: those of `model::ops()` and of compat/ops/.
-[[nodiscard]] TRAINHOOK_DECL std::span<const detail::OpFamily> ops() noexcept;
+[[nodiscard]] TRAINHOOK_DECL std::span<const detail::OpFamily> ops();
 
 }  // namespace compat
 
 /// Returns the definition of an op type, or null. `extra` is searched before `compat::ops()`.
-[[nodiscard]] TRAINHOOK_DECL const OpDef* find_op_def(std::string_view type,
-                                                      std::span<const OpDef> extra = {}) noexcept;
+[[nodiscard]] TRAINHOOK_DECL const OpDef* find_op_def(std::string_view type, std::span<const OpDef> extra = {});
 
 }  // namespace trainhook
 

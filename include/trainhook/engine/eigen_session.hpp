@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// EigenSession: the engine for graphs, with all kernels of the library.
+/// EigenSession: the engine for graphs, with all kernels for what this library builds.
 #pragma once
 
 #include <span>
@@ -14,13 +14,14 @@ namespace trainhook {
 
 namespace kernels {
 
-/// Every kernel group of the library.
+/// Every kernel group of engine/kernels.hpp. Those that only imported graphs need are `compat::kernels()`.
 [[nodiscard]] TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept;
 
 }  // namespace kernels
 
-/// A GraphSession with every kernel group of the library, on Eigen, single-threaded: the same binary on the same kind
-/// of CPU gives the same bits. Groups given in the options come first, so that they add op types and replace kernels.
+/// A GraphSession with every kernel group of `kernels::all()`, on Eigen, single-threaded: the same binary on the same
+/// kind of CPU gives the same bits. Groups given in the options come first, so that they add op types and replace
+/// kernels.
 class EigenSession final : public GraphSession {
  public:
   TRAINHOOK_DECL explicit EigenSession(Graph& graph);

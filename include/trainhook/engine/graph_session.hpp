@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// GraphSession: runs a Graph with the kernels it is given. EigenSession is this with all kernels of the library.
+/// GraphSession: runs a Graph with the kernels it is given. EigenSession is this with all of `kernels::all()`.
 #pragma once
 
 #include <array>

@@ -50,7 +50,7 @@ struct OpDef {
 
 namespace detail {
 
-/// The ops of one header, such as `kMatMulOp`; `model::ops()` lists families.
+/// The ops of one header, such as `kMatMulOp`; `compat::ops()` lists all families.
 using OpFamily = std::span<const OpDef* const>;
 
 /// Returns an attribute of a node that is not in a graph yet. @throws InvalidArgumentError if it has no such attribute

@@ -64,7 +64,8 @@ std::unique_ptr<CheckpointContents> open_bundle(const std::string& path, FileSys
 
 std::unique_ptr<CheckpointContents> CheckpointSource::open(CheckpointFormat expected, FileSystem& file_system,
                                                            BundleFiles files) const {
-  return (format_ != nullptr ? format_ : expected)(path_, file_system, files);
+  const CheckpointFormat chosen = format_ != nullptr ? format_ : expected;
+  return (chosen != nullptr ? chosen : open_bundle)(path_, file_system, files);
 }
 
 }  // namespace trainhook

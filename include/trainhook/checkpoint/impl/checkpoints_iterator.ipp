@@ -44,7 +44,7 @@ std::optional<std::string> wait_for_new_checkpoint(const std::string& checkpoint
   }
 }
 
-CheckpointsIterator::CheckpointsIterator(std::string checkpoint_dir, CheckpointsIteratorOptions options)
+CheckpointsIterator::CheckpointsIterator(std::string checkpoint_dir, Options options)
     : checkpoint_dir_(std::move(checkpoint_dir)), options_(std::move(options)) {
   options_.file_system = &detail::given_or_posix(options_.file_system);
 }

@@ -298,9 +298,10 @@ std::optional<std::string> Saver::find_entry(const CheckpointContents& contents,
 
 StateValues Saver::read_state(const CheckpointContents& contents, const std::string& name) {
   StateValues values;
-  if (contents.find(name)) values.set("", contents.read(name));
-  const std::string beginning = fmt::format("{}/", name);
-  for (const std::string& key : contents.names(beginning)) values.set(key.substr(beginning.size()), contents.read(key));
+  for (const std::string& key : contents.names(name)) {
+    if (key.size() == name.size() || key[name.size()] == '/')
+      values.set(key.substr((std::min)(name.size() + 1, key.size())), contents.read(key));
+  }
   return values;
 }
 

@@ -14,7 +14,6 @@
 #include <trainhook/checkpoint/impl/bundle_shards.ipp>
 #include <trainhook/checkpoint/impl/bundle_writer.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_source.ipp>
-#include <trainhook/checkpoint/impl/device_read.ipp>
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/non_finite.ipp>
 #include <trainhook/checkpoint/impl/tensor_bundle_format.ipp>

@@ -53,7 +53,7 @@ void VariableSlices::add(BundleWriter& writer, const std::string& name, const Te
 
 Tensor VariableSlices::read(const CheckpointContents& contents, const SaveSliceInfo& slice, const StateSpec& variable) {
   const auto whole = contents.find(slice.full_name);
-  if (!whole) contents.refuse(slice.full_name);
+  if (!whole) return contents.read(slice.full_name);  // throws
   const Shape full = full_shape_of(slice);
   if (whole->dtype != variable.dtype || whole->shape != full) {
     throw InvalidArgumentError(

@@ -56,7 +56,10 @@ class ObjectBasedContents final : public CheckpointContents {
   [[nodiscard]] std::optional<Entry> find(std::string_view name) const override {
     std::optional<Entry> found = bundle_->find(name);
     if (found || !keys_.keys().contains(name)) return found;
-    return bundle_->find(keys_.key(name));
+    found = bundle_->find(keys_.key(name));
+    if (!found)
+      static_cast<void>(bundle_->read(keys_.key(name)));  // throws: the index lacks what the object graph names
+    return found;
   }
   [[nodiscard]] Tensor read(std::string_view name) const override { return bundle_->read(key(name)); }
   [[nodiscard]] Tensor read(std::string_view name, const TensorSlice& region) const override {

@@ -12,7 +12,7 @@
 
 namespace trainhook::compat {
 
-std::span<const detail::OpFamily> ops() noexcept {
+std::span<const detail::OpFamily> ops() {
   using namespace detail;
   static const auto* const families = [] {
     auto* const all = new std::vector<OpFamily>{branch_ops(),    einsum_ops(),    local_response_ops(),
@@ -27,7 +27,7 @@ std::span<const detail::OpFamily> ops() noexcept {
 
 namespace trainhook {
 
-const OpDef* find_op_def(std::string_view type, std::span<const OpDef> extra) noexcept {
+const OpDef* find_op_def(std::string_view type, std::span<const OpDef> extra) {
   const auto own = std::ranges::find(extra, type, &OpDef::type);
   if (own != extra.end()) return &*own;
   for (const detail::OpFamily family : compat::ops()) {

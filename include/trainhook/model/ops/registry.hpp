@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The list of the op types that a model is built from, for the import of graphs.
+/// The list of the op types that functions of this library build, for the import of graphs.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace trainhook::model {
 
-/// The definitions of all op types, family by family. Nothing that builds, differentiates or runs a graph needs them:
-/// each node knows its own.
+/// Their definitions, family by family; `compat::ops()` has those that only imported graphs have, too. Nothing that
+/// builds, differentiates or runs a graph needs the list: each node knows its own.
 [[nodiscard]] TRAINHOOK_DECL std::span<const detail::OpFamily> ops() noexcept;
 
 }  // namespace trainhook::model

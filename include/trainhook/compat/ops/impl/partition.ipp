@@ -61,6 +61,7 @@ inline PartialShape unique_with_counts_shape(const NodeSpec& node, std::size_t i
   return index == 1 ? node.inputs[0].shape() : PartialShape{kUnknownDim};
 }
 
+/// The number of different elements is unknown before the graph runs; each element has an index among them.
 inline PartialShape unique_shape(const NodeSpec& node, std::size_t index) {
   require_rank(label(node), node.inputs[0], 1);
   return index == 0 ? PartialShape{kUnknownDim} : node.inputs[0].shape();

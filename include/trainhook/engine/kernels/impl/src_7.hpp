@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Selection and partition.
+/// Selection.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

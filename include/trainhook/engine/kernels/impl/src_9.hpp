@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// State, input, control flow, random numbers, files, summaries and several processes.
+/// State, input, random numbers, files, summaries and several processes.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

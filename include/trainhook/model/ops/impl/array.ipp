@@ -138,7 +138,6 @@ inline PartialShape one_hot_shape(const NodeSpec& node, std::size_t) {
   return with_dim(node, attr_of<std::int64_t>(node, "axis"), depth ? depth->front() : kUnknownDim);
 }
 
-/// The number of different elements is unknown before the graph runs; each element has an index among them.
 Output shape_tensor(const Output& x) {
   return x.shape().is_fully_known() ? constant_ints(x.graph(), dims_of(x.shape()), "Shape") : shape(x);
 }
