@@ -179,8 +179,8 @@ TEST_F(SaverTest, AnObjectBasedCheckpointSaysWhatRestoresIt) {
       [&] { Saver(on_disk()).restore(session, "run/m"); },
       ThrowsMessage<NotFoundError>(
           "checkpoint run/m is object-based, as TensorFlow 2 writes them, and has no tensor 'weights': give the "
-          "Saver .format = open_object_based, which is in <trainhook/compat.hpp> and finds variables by their "
-          "full names"));
+          "Saver or CheckpointManager .format = open_object_based, which is in <trainhook/compat.hpp> and finds "
+          "variables by their full names"));
 }
 
 TEST_F(SaverTest, ASourceIsOpenedInItsOwnFormat) {

@@ -12,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/checkpoint_manager.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -204,6 +206,14 @@ TEST_F(OpenObjectBased, ATensorThatTheIndexLacksIsNamed) {
   write({{"w", "model/w"}, {"layer/v", "model/lost"}, {"global_step", "step"}});
   EXPECT_THAT([&] { saver().restore(session_, "run/c"); },
               ThrowsMessage<NotFoundError>(HasSubstr("checkpoint run/c has no tensor model/lost")));
+}
+
+TEST_F(OpenObjectBased, ACheckpointManagerGoesOnFromOne) {
+  write({{"w", "model/w"}, {"layer/v", "model/v"}, {"global_step", "step"}});
+  update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/c"});
+  CheckpointManager manager("run", 3, {.format = open_object_based, .file_system = &disk_});
+  EXPECT_EQ(manager.restore_or_initialize(session_), "run/c");
+  EXPECT_EQ(session_.variable("w"), Tensor::of<float>({4, 5, 6}));
 }
 
 TEST_F(OpenObjectBased, WhatASaverWroteIsReadAsItIs) {

@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/checkpoint/checkpoint_manager.hpp>
+#include <trainhook/compat/object_graph_keys.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;
@@ -25,7 +26,8 @@ int main(int argc, char** argv) {
     th::LoopSession loop;
     loop.variable("w", w);
     loop.open();
-    th::CheckpointManager manager(argv[1], max_to_keep == 0 ? std::nullopt : std::optional(max_to_keep));
+    th::CheckpointManager manager(argv[1], max_to_keep == 0 ? std::nullopt : std::optional(max_to_keep),
+                                  {.format = th::open_object_based});
     const std::optional<std::string> restored = manager.restore_or_initialize(loop);
     fmt::print("restored {}: w {}\n", restored ? restored->substr(restored->rfind('/') + 1) : "nothing", w);
     for (int i = 0; i < std::stoi(argv[3]); ++i) {

@@ -15,9 +15,6 @@
 
 namespace trainhook {
 
-class Clock;
-class FileSystem;
-
 struct CheckpointManagerOptions {
   std::optional<double> keep_checkpoint_every_n_hours{};  ///< exempts one per this many hours
   std::string checkpoint_name = "ckpt";
@@ -25,6 +22,7 @@ struct CheckpointManagerOptions {
   std::optional<std::int64_t> checkpoint_interval{};  ///< the least number of steps between checkpoints
   std::function<void(SessionRef)> init_fn{};          ///< `restore_or_initialize` calls it if there is no checkpoint
   std::vector<std::string> var_list{};                ///< as in SaverOptions
+  CheckpointFormat format = open_bundle;              ///< as in SaverOptions
   FileSystem* file_system = nullptr;                  ///< null: the default
   Clock* clock = nullptr;                             ///< null: the default
 };

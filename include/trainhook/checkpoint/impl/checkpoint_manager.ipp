@@ -36,6 +36,7 @@ inline SaverOptions saver_options(std::optional<int> max_to_keep, const Checkpoi
   return {.var_list = options.var_list,
           .max_to_keep = max_to_keep.value_or((std::numeric_limits<int>::max)()),
           .keep_checkpoint_every_n_hours = options.keep_checkpoint_every_n_hours.value_or(kNever),
+          .format = options.format,
           .file_system = options.file_system,
           .clock = options.clock};
 }

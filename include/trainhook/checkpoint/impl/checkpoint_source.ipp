@@ -37,9 +37,9 @@ class BundleContents final : public CheckpointContents {
   [[noreturn]] void refuse(std::string_view variable) const override {
     if (reader_.has_tensor("_CHECKPOINTABLE_OBJECT_GRAPH")) {
       throw NotFoundError(
-          "checkpoint {} is object-based, as TensorFlow 2 writes them, and has no tensor '{}': give the Saver .format "
-          "= "
-          "open_object_based, which is in <trainhook/compat.hpp> and finds variables by their full names",
+          "checkpoint {} is object-based, as TensorFlow 2 writes them, and has no tensor '{}': give the Saver or "
+          "CheckpointManager .format = open_object_based, which is in <trainhook/compat.hpp> and finds variables by "
+          "their full names",
           reader_.prefix(), variable);
     }
     throw NotFoundError(

@@ -14,9 +14,11 @@
 
 namespace trainhook::detail {
 
-/// The shape of the variable, which its slots (the next `slots` inputs) and the gradient (input `gradient`) have too.
+/// The shape of the variable, which its slots (the next `num_slots` inputs) and the gradient (input `gradient`) have
+/// too.
 /// All other inputs are scalars.
-[[nodiscard]] TRAINHOOK_DECL PartialShape applied_shape(const NodeSpec& node, std::size_t slots, std::size_t gradient);
+[[nodiscard]] TRAINHOOK_DECL PartialShape applied_shape(const NodeSpec& node, std::size_t num_slots,
+                                                        std::size_t gradient);
 
 template <std::size_t Slots, std::size_t Gradient>
 PartialShape applied(const NodeSpec& node, std::size_t /*index*/) {

@@ -18,10 +18,10 @@
 
 namespace trainhook::detail {
 
-PartialShape applied_shape(const NodeSpec& node, std::size_t slots, std::size_t gradient) {
+PartialShape applied_shape(const NodeSpec& node, std::size_t num_slots, std::size_t gradient) {
   std::vector<Output> alike;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (i <= slots || i == gradient) {
+    if (i <= num_slots || i == gradient) {
       alike.push_back(node.inputs[i]);
     } else {
       require_rank(label(node), node.inputs[i], 0);
