@@ -165,6 +165,7 @@ bool ShardOfRank::is_writing() const {
 }
 
 std::string ShardOfRank::take() {
+  thread_.join();  // then it is done with an error, too, which whoever takes it may keep
   std::string index = index_.get();
   writer_->release();
   return index;
