@@ -4,16 +4,13 @@
 #include <trainhook/compat/ops.hpp>
 
 #include <set>
-#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
-#include <trainhook/core/error.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/node.hpp>
-#include <trainhook/model/gradient_registry.hpp>
 #include <trainhook/model/ops/registry.hpp>
+
+#include "expect_gradients.hpp"
 
 namespace trainhook {
 namespace {
@@ -32,20 +29,7 @@ TEST(CompatOps, HoldEachOpTypeOnceAndThoseOfModelsToo) {
   EXPECT_GT(types.size(), 180U);
 }
 
-TEST(CompatOps, HaveTheGradientsOfTheirDefinitions) {
-  Graph graph;
-  for (const detail::OpFamily family : compat::ops()) {
-    for (const OpDef* def : family) {
-      const Node node(graph, 0, {.type = std::string(def->type)}, def);
-      const auto find = [&] { static_cast<void>(GradientRegistry().find(node)); };
-      if (def->gradient != nullptr) {
-        EXPECT_NO_THROW(find()) << def->type;
-      } else {
-        EXPECT_THROW(find(), NotFoundError) << def->type;
-      }
-    }
-  }
-}
+TEST(CompatOps, HaveTheGradientsOfTheirDefinitions) { support::expect_gradients(compat::ops()); }
 
 TEST(CompatOps, AreFoundAfterDefinitionsThatAreGiven) {
   const OpDef own{.type = "MatMul", .signature = "->"};

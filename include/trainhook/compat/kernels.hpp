@@ -26,6 +26,9 @@ namespace kernels {
 /// Kernels that rearrange elements: space, depth and batch, mirror padding, sequences, bands.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup rearrange() noexcept;
 
+/// Kernels that add, subtract and assign rows of variables.
+[[nodiscard]] TRAINHOOK_DECL KernelGroup scatter() noexcept;
+
 /// Kernels that update rows of variables, and kernels of Adadelta, Ftrl and the proximal optimizers.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup sparse_training() noexcept;
 
@@ -46,5 +49,6 @@ namespace compat {
 #include <trainhook/compat/kernels/impl/local_response.ipp>
 #include <trainhook/compat/kernels/impl/partition.ipp>
 #include <trainhook/compat/kernels/impl/rearrange.ipp>
+#include <trainhook/compat/kernels/impl/scatter.ipp>
 #include <trainhook/compat/kernels/impl/sparse_training.ipp>
 #endif

@@ -4,15 +4,11 @@
 #include <trainhook/model/ops/registry.hpp>
 
 #include <set>
-#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
-#include <trainhook/core/error.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/node.hpp>
-#include <trainhook/model/gradient_registry.hpp>
+#include "expect_gradients.hpp"
 
 namespace trainhook {
 namespace {
@@ -25,20 +21,7 @@ TEST(OpRegistry, HoldsEachOpTypeOnce) {
   EXPECT_GT(types.size(), 140U);
 }
 
-TEST(OpRegistry, GivesGradientsToThoseThatHaveThem) {
-  Graph graph;
-  for (const detail::OpFamily family : model::ops()) {
-    for (const OpDef* def : family) {
-      const Node node(graph, 0, {.type = std::string(def->type)}, def);
-      const auto find = [&] { static_cast<void>(GradientRegistry().find(node)); };
-      if (def->gradient != nullptr) {
-        EXPECT_NO_THROW(find()) << def->type;
-      } else {
-        EXPECT_THROW(find(), NotFoundError) << def->type;
-      }
-    }
-  }
-}
+TEST(OpRegistry, GivesGradientsToThoseThatHaveThem) { support::expect_gradients(model::ops()); }
 
 }  // namespace
 }  // namespace trainhook

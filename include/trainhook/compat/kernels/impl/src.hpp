@@ -12,4 +12,5 @@
 #include <trainhook/compat/kernels/impl/local_response.ipp>
 #include <trainhook/compat/kernels/impl/partition.ipp>
 #include <trainhook/compat/kernels/impl/rearrange.ipp>
+#include <trainhook/compat/kernels/impl/scatter.ipp>
 #include <trainhook/compat/kernels/impl/sparse_training.ipp>
