@@ -6,64 +6,51 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/hooks/checkpoint_saver_options.hpp>
-#include <trainhook/session/session_run_hook.hpp>
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
 
 namespace trainhook {
 
 namespace detail {
 class BackgroundWriter;
-class CheckpointJob;
 }  // namespace detail
 
 /// Saves as CheckpointSaverHook does, but takes the state at one point in time on the loop's thread and writes it on
-/// another. Listeners are called on the loop's thread: `before_save` when the state is taken, `after_save` in the first
-/// hook call after the commit. A step counts as saved when it is committed. If a background save fails, the next run,
-/// or else `end`, throws its error. `end` waits for the writer and then saves the last step if it is not saved yet; a
-/// recovery waits for it, too, and resumes from what it wrote. If other ranks of a job write parts of a checkpoint, it
-/// is committed at the end of a later step, when all have finished; if a rank fails before that, the job ends without
-/// it. Source: TensorFlow's `AsyncCheckpointSaverHook`, which takes no snapshot.
-class AsyncCheckpointSaverHook final : public SessionRunHook {
+/// another. `last_saved_step` is that of the newest commit that it has seen. Listeners are called on the loop's thread:
+/// `before_save` when the state is taken, `after_save` in the first hook call after the commit. A step counts as saved
+/// when it is committed. If a background save fails, the next run, or else `end`, throws its error. `end` waits for the
+/// writer and then saves the last step if it is not saved yet; a recovery waits for it, too, and resumes from what it
+/// wrote. If other ranks of a job write parts of a checkpoint, it is committed at the end of a later step, when all
+/// have finished; if a rank fails before that, the job ends without it. Source: TensorFlow's
+/// `AsyncCheckpointSaverHook`, which takes no snapshot.
+class AsyncCheckpointSaverHook final : public CheckpointSaverHook {
  public:
-  using Options = CheckpointSaverOptions;
-
   /// @throws InvalidArgumentError as CheckpointSaverHook.
   TRAINHOOK_DECL explicit AsyncCheckpointSaverHook(Options options);
   TRAINHOOK_DECL AsyncCheckpointSaverHook(AsyncCheckpointSaverHook&& other) noexcept;
   AsyncCheckpointSaverHook& operator=(AsyncCheckpointSaverHook&&) = delete;
   TRAINHOOK_DECL ~AsyncCheckpointSaverHook() override;
 
-  /// The step of the newest checkpoint whose commit this hook has seen.
-  [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> last_saved_step() const noexcept;
-
   /// Waits for the background save. Listeners are called in the next hook call.
   /// @throws FailedPreconditionError if other ranks of a job write parts of it, as with a sharded saver.
   TRAINHOOK_DECL void wait_until_written();
 
-  [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }
-  [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
-  TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
  private:
-  // Starts a save. True if a listener requests a stop.
-  TRAINHOOK_DECL bool save(SessionRef session, std::int64_t step);
+  TRAINHOOK_DECL bool save(SessionRef session, std::int64_t step) override;
   TRAINHOOK_DECL bool may_overlap(std::int64_t step);
   TRAINHOOK_DECL void report_replaced(SessionRef session, std::int64_t step, std::int64_t by);
 
   // Reports all finished saves, then throws the first failure. True if a listener requests a stop.
   TRAINHOOK_DECL bool take_outcomes(SessionRef session);
 
-  std::unique_ptr<detail::CheckpointJob> job_;
   std::unique_ptr<detail::BackgroundWriter> writer_;
   bool skipping_ = false;
 };

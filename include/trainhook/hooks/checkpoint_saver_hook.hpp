@@ -23,7 +23,7 @@ class CheckpointJob;
 /// the session ends. A checkpoint that was just restored is not saved again; hooks can veto a save. Also writes
 /// `graph.pbtxt`, and events for the graph and each save. Saves on the loop's thread; AsyncCheckpointSaverHook writes
 /// in the background. Source: TensorFlow's `CheckpointSaverHook`.
-class CheckpointSaverHook final : public SessionRunHook {
+class CheckpointSaverHook : public SessionRunHook {
  public:
   using Options = CheckpointSaverOptions;
 
@@ -47,6 +47,13 @@ class CheckpointSaverHook final : public SessionRunHook {
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
  private:
+  friend class AsyncCheckpointSaverHook;
+
+  TRAINHOOK_DECL explicit CheckpointSaverHook(std::unique_ptr<detail::CheckpointJob> job);
+
+  // Saves the model of this step, or begins to. True if a listener requests a stop.
+  TRAINHOOK_DECL virtual bool save(SessionRef session, std::int64_t step);
+
   std::unique_ptr<detail::CheckpointJob> job_;
 };
 

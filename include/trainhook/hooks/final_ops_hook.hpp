@@ -18,7 +18,7 @@ namespace trainhook {
 /// Runs `final_ops` in one run when the session ends, and keeps their values: pass the hook as a shared pointer to read
 /// them afterwards. The run comes after the last checkpoint, so its changes are not saved. Source: TensorFlow's
 /// `FinalOpsHook`.
-class FinalOpsHook final : public SessionRunHook {
+class FinalOpsHook : public SessionRunHook {
  public:
   struct Options {
     FeedDict final_ops_feed_dict{};

@@ -24,7 +24,7 @@ namespace trainhook {
 /// every period. Tensors are fetched only in logged runs. Values are printed as by NumPy, so an array of several rows
 /// takes several lines. Source: TensorFlow's `LoggingTensorHook`; `every_n_steps` is an addition, and `at_end` does not
 /// need the user's feeds.
-class LoggingTensorHook final : public SessionRunHook {
+class LoggingTensorHook : public SessionRunHook {
  public:
   /// Returns the line for tags and values, in the order of output.
   using Formatter = std::function<std::string(std::span<const NamedTensor>)>;

@@ -25,7 +25,7 @@ class NanLossDuringTrainingError : public FailedPreconditionError {
 /// Checks tensors in every run. If one contains NaN or infinity, the run fails or a stop is requested, and the model is
 /// not saved until a run is finite again or the session was restored. Source: TensorFlow's `NanTensorHook`, which
 /// watches one scalar for NaN only.
-class NanTensorHook final : public SessionRunHook {
+class NanTensorHook : public SessionRunHook {
  public:
   struct Options {
     /// False: log a warning and request a stop instead of throwing NanLossDuringTrainingError.

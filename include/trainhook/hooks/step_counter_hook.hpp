@@ -21,7 +21,7 @@ class FileWriter;
 /// Logs the steps per second and writes them for TensorBoard as `global_step/sec`. Counting starts at the first run,
 /// and again after a recovery. If the step went back or no time has passed, there is no rate. Source: TensorFlow's
 /// `StepCounterHook`.
-class StepCounterHook final : public SessionRunHook {
+class StepCounterHook : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> every_n_steps{};  ///< default: 100 if no period is given

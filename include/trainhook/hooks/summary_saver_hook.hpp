@@ -27,7 +27,7 @@ class Scaffold;
 /// record tells TensorBoard to drop what an interrupted run wrote after the checkpoint. The timer is part of the
 /// checkpoint, so a resumed run writes summaries at the same steps as an uninterrupted one. Source: TensorFlow's
 /// `SummarySaverHook`.
-class SummarySaverHook final : public SessionRunHook {
+class SummarySaverHook : public SessionRunHook {
  public:
   struct Options {
     std::optional<std::int64_t> save_steps{};

@@ -20,16 +20,12 @@
 namespace trainhook {
 
 AsyncCheckpointSaverHook::AsyncCheckpointSaverHook(Options options)
-    : job_(std::make_unique<detail::CheckpointJob>("AsyncCheckpointSaverHook", std::move(options),
-                                                   detail::SaveStart::LogThenListeners)) {}
+    : CheckpointSaverHook(std::make_unique<detail::CheckpointJob>("AsyncCheckpointSaverHook", std::move(options),
+                                                                  detail::SaveStart::LogThenListeners)) {}
 
 AsyncCheckpointSaverHook::AsyncCheckpointSaverHook(AsyncCheckpointSaverHook&& other) noexcept = default;
 
 AsyncCheckpointSaverHook::~AsyncCheckpointSaverHook() = default;
-
-std::optional<std::int64_t> AsyncCheckpointSaverHook::last_saved_step() const noexcept {
-  return job_->last_saved_step();
-}
 
 void AsyncCheckpointSaverHook::wait_until_written() {
   if (writer_ == nullptr) return;
@@ -41,11 +37,9 @@ void AsyncCheckpointSaverHook::wait_until_written() {
   writer_->wait();
 }
 
-std::string AsyncCheckpointSaverHook::writes_to() const { return job_->directory(); }
-
 void AsyncCheckpointSaverHook::begin(Graph& graph) {
   writer_ = std::make_unique<detail::BackgroundWriter>();
-  job_->begin(graph, services());
+  CheckpointSaverHook::begin(graph);
   services().before_recovery([this] {
     if (!job_->awaits_parts()) writer_->wait();  // other ranks hand their parts over at the end of a step
   });
@@ -54,16 +48,7 @@ void AsyncCheckpointSaverHook::begin(Graph& graph) {
 void AsyncCheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   writer_->wait();
   take_outcomes(session);
-  if (!job_->is_restored(session)) {
-    job_->describe(session.graph());
-    save(session, job_->global_step(session));
-  }
-  if (job_->is_stopped_by_listener(session)) coordinator.request_stop();
-}
-
-SessionRunArgs AsyncCheckpointSaverHook::before_run(SessionRunContext& context) {
-  if (!job_->is_described()) job_->describe(context.session().graph());
-  return {};
+  CheckpointSaverHook::after_create_session(session, coordinator);
 }
 
 void AsyncCheckpointSaverHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {

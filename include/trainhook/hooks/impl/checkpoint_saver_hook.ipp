@@ -13,7 +13,9 @@
 namespace trainhook {
 
 CheckpointSaverHook::CheckpointSaverHook(Options options)
-    : job_(std::make_unique<detail::CheckpointJob>("CheckpointSaverHook", std::move(options))) {}
+    : CheckpointSaverHook(std::make_unique<detail::CheckpointJob>("CheckpointSaverHook", std::move(options))) {}
+
+CheckpointSaverHook::CheckpointSaverHook(std::unique_ptr<detail::CheckpointJob> job) : job_(std::move(job)) {}
 
 CheckpointSaverHook::CheckpointSaverHook(CheckpointSaverHook&& other) noexcept = default;
 
@@ -28,7 +30,7 @@ void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, services()); 
 void CheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   if (!job_->is_restored(session)) {
     job_->describe(session.graph());
-    job_->save_now(session, job_->global_step(session));
+    save(session, job_->global_step(session));
   }
   if (job_->is_stopped_by_listener(session)) coordinator.request_stop();
 }
@@ -40,8 +42,10 @@ SessionRunArgs CheckpointSaverHook::before_run(SessionRunContext& context) {
 
 void CheckpointSaverHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   job_->keep_directory(context);
-  if (job_->is_due(context) && job_->save_now(context.session(), context.global_step())) context.request_stop();
+  if (job_->is_due(context) && save(context.session(), context.global_step())) context.request_stop();
 }
+
+bool CheckpointSaverHook::save(SessionRef session, std::int64_t step) { return job_->save_now(session, step); }
 
 void CheckpointSaverHook::end(SessionRef session) { job_->end(session); }
 

@@ -40,9 +40,7 @@ inline void require_one_period(std::string_view option, bool secs, bool steps) {
 
 bool has_checkpoint_saver(const HookList& hooks) {
   return std::ranges::any_of(hooks, [](const HookEntry& hook) {
-    const SessionRunHook* given = hook.get().get();
-    return dynamic_cast<const CheckpointSaverHook*>(given) != nullptr ||
-           dynamic_cast<const AsyncCheckpointSaverHook*>(given) != nullptr;
+    return dynamic_cast<const CheckpointSaverHook*>(hook.get().get()) != nullptr;
   });
 }
 
