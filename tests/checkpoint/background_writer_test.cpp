@@ -26,57 +26,57 @@ using detail::BackgroundWriter;
 TEST(BackgroundWriter, CommitsOneAfterTheOtherAndTellsInOrder) {
   BackgroundWriter writer;
   EXPECT_FALSE(writer.is_busy());
-  EXPECT_FALSE(writer.has_outcome());
+  EXPECT_FALSE(writer.has_finished());
   for (int step = 1; step <= 3; ++step) {
-    EXPECT_EQ(writer.submit(step, [step] { return "ckpt-" + std::to_string(step); }), std::nullopt);
+    EXPECT_FALSE(writer.submit({step, [step] { return "ckpt-" + std::to_string(step); }}).has_value());
     writer.wait();
   }
   for (int step = 1; step <= 3; ++step) {
-    EXPECT_TRUE(writer.has_outcome());
-    const auto outcome = writer.take_outcome();
-    ASSERT_TRUE(outcome.has_value());
-    EXPECT_EQ(outcome->step, step);
-    EXPECT_EQ(outcome->prefix, "ckpt-" + std::to_string(step));
+    EXPECT_TRUE(writer.has_finished());
+    const auto finished = writer.take_finished();
+    ASSERT_TRUE(finished.has_value());
+    EXPECT_EQ(finished->step(), step);
+    EXPECT_EQ(finished->prefix(), "ckpt-" + std::to_string(step));
   }
-  EXPECT_FALSE(writer.has_outcome());
-  EXPECT_FALSE(writer.take_outcome().has_value());
+  EXPECT_FALSE(writer.has_finished());
+  EXPECT_FALSE(writer.take_finished().has_value());
 }
 
 TEST(BackgroundWriter, ReplacesWhatWaitsButNotWhatIsBeingWritten) {
   std::latch started(1);
   std::latch go(1);
   BackgroundWriter writer;
-  writer.submit(1, [&] {
-    started.count_down();
-    go.wait();
-    return std::string("first");
-  });
+  writer.submit({1, [&] {
+                   started.count_down();
+                   go.wait();
+                   return std::string("first");
+                 }});
   started.wait();
   EXPECT_TRUE(writer.is_busy());
-  EXPECT_EQ(writer.submit(2, [] { return std::string("second"); }), std::nullopt);
-  EXPECT_EQ(writer.submit(3, [] { return std::string("third"); }), 2);
+  EXPECT_FALSE(writer.submit({2, [] { return std::string("second"); }}).has_value());
+  EXPECT_EQ(writer.submit({3, [] { return std::string("third"); }})->step(), 2);
   go.count_down();
   writer.wait();
-  EXPECT_EQ(writer.take_outcome()->prefix, "first");
-  EXPECT_EQ(writer.take_outcome()->prefix, "third");
-  EXPECT_FALSE(writer.has_outcome());
+  EXPECT_EQ(writer.take_finished()->prefix(), "first");
+  EXPECT_EQ(writer.take_finished()->prefix(), "third");
+  EXPECT_FALSE(writer.has_finished());
 }
 
 TEST(BackgroundWriter, KeepsTheErrorAndContinues) {
   BackgroundWriter writer;
-  writer.submit(1, []() -> std::string { throw ResourceExhaustedError("full"); });
+  writer.submit({1, []() -> std::string { throw ResourceExhaustedError("full"); }});
   writer.wait();
-  EXPECT_EQ(describe(writer.take_outcome()->error), "ResourceExhausted: full");
-  writer.submit(2, [] { return std::string("fine"); });
+  EXPECT_EQ(describe(writer.take_finished()->error()), "ResourceExhausted: full");
+  writer.submit({2, [] { return std::string("fine"); }});
   writer.wait();
-  EXPECT_EQ(writer.take_outcome()->error, nullptr);
+  EXPECT_EQ(writer.take_finished()->error(), nullptr);
 }
 
 TEST(BackgroundWriter, ReleasesWhatItHoldsBeforeItTells) {
   auto held = std::make_shared<int>(1);
   const std::weak_ptr<int> watched = held;
   BackgroundWriter writer;
-  writer.submit(1, [held = std::move(held)] { return std::string(); });
+  writer.submit({1, [held = std::move(held)] { return std::string(); }});
   writer.wait();
   EXPECT_TRUE(watched.expired());
 }
@@ -85,10 +85,10 @@ TEST(BackgroundWriter, FinishesWhatWasHandedOverBeforeItGoes) {
   bool written = false;
   {
     BackgroundWriter writer;
-    writer.submit(1, [&] {
-      written = true;
-      return std::string();
-    });
+    writer.submit({1, [&] {
+                     written = true;
+                     return std::string();
+                   }});
   }
   EXPECT_TRUE(written);
 }
@@ -100,10 +100,10 @@ TEST(BackgroundWriter, WithoutAThreadWritesBeforeItReturnsAndSaysSoOnce) {
   BackgroundWriter writer;
   for (int step = 1; step <= 2; ++step) {
     EXPECT_FALSE(writer.has_thread());
-    EXPECT_EQ(writer.submit(step, [step] { return "ckpt-" + std::to_string(step); }), std::nullopt);
+    EXPECT_FALSE(writer.submit({step, [step] { return "ckpt-" + std::to_string(step); }}).has_value());
     EXPECT_FALSE(writer.is_busy());
     writer.wait();
-    EXPECT_EQ(writer.take_outcome()->prefix, "ckpt-" + std::to_string(step));
+    EXPECT_EQ(writer.take_finished()->prefix(), "ckpt-" + std::to_string(step));
   }
   EXPECT_EQ(log.lines.size(), 1U);
   EXPECT_EQ(log.count("W a background save cannot start a thread: "), 1U);
@@ -116,13 +116,13 @@ TEST(BackgroundWriter, StartsItsThreadAsSoonAsTheSystemHasOne) {
   {
     const testing::NoThreads no_threads;
     if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
-    writer.submit(1, [] { return std::string("in place"); });
+    writer.submit({1, [] { return std::string("in place"); }});
   }
   EXPECT_TRUE(writer.has_thread());
-  writer.submit(2, [] { return std::string("behind"); });
+  writer.submit({2, [] { return std::string("behind"); }});
   writer.wait();
-  EXPECT_EQ(writer.take_outcome()->prefix, "in place");
-  EXPECT_EQ(writer.take_outcome()->prefix, "behind");
+  EXPECT_EQ(writer.take_finished()->prefix(), "in place");
+  EXPECT_EQ(writer.take_finished()->prefix(), "behind");
 }
 
 TEST(BackgroundWriter, WritesInPlaceWhatIsNoSnapshotAlsoIfThereIsAThreadByThen) {
@@ -133,30 +133,32 @@ TEST(BackgroundWriter, WritesInPlaceWhatIsNoSnapshotAlsoIfThereIsAThreadByThen) 
     return std::string("in place");
   };
   ASSERT_TRUE(writer.has_thread());
-  writer.write_in_place(1, write);
+  writer.commit_in_place({1, write});
   EXPECT_EQ(by, std::this_thread::get_id());
-  EXPECT_EQ(writer.take_outcome()->prefix, "in place");
+  EXPECT_EQ(writer.take_finished()->prefix(), "in place");
 }
 
 TEST(BackgroundWriter, IsDeadInAForkedChild) {
   std::latch go(1);
   BackgroundWriter writer;
-  writer.submit(1, [&] {
-    go.wait();
-    return std::string("written");
-  });
-  EXPECT_EQ(
-      testing::run_in_forked_child([&] {
-        for (const auto& act : std::vector<std::function<void()>>{
-                 [&] { writer.wait(); }, [&] { static_cast<void>(writer.is_busy()); },
-                 [&] { static_cast<void>(writer.take_outcome()); }, [&] { writer.submit(2, [] { return ""; }); }}) {
-          try {
-            act();
-          } catch (const FailedPreconditionError&) { continue; }
-          throw InternalError("it lives");
-        }
-      }),
-      0);
+  writer.submit({1, [&] {
+                   go.wait();
+                   return std::string("written");
+                 }});
+  EXPECT_EQ(testing::run_in_forked_child([&] {
+              for (const auto& act : std::vector<std::function<void()>>{
+                       [&] { writer.wait(); }, [&] { static_cast<void>(writer.is_busy()); },
+                       [&] { static_cast<void>(writer.take_finished()); },
+                       [&] {
+                         writer.submit({2, [] { return ""; }});
+                       }}) {
+                try {
+                  act();
+                } catch (const FailedPreconditionError&) { continue; }
+                throw InternalError("it lives");
+              }
+            }),
+            0);
   go.count_down();
   writer.wait();
 }
@@ -164,14 +166,14 @@ TEST(BackgroundWriter, IsDeadInAForkedChild) {
 TEST(BackgroundWriter, IsNotWaitedForInAForkedChild) {
   std::latch go(1);
   std::optional<BackgroundWriter> writer(std::in_place);
-  writer->submit(1, [&] {
-    go.wait();
-    return std::string("written");
-  });
+  writer->submit({1, [&] {
+                    go.wait();
+                    return std::string("written");
+                  }});
   EXPECT_EQ(testing::run_in_forked_child([&] { writer.reset(); }), 0);
   go.count_down();
   writer->wait();
-  EXPECT_EQ(writer->take_outcome()->prefix, "written");
+  EXPECT_EQ(writer->take_finished()->prefix(), "written");
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class Claimer {
   Graph graph_;
 
  public:
-  HookServices services{*disk_, clock_, writers_};
+  detail::SessionServices services{*disk_, clock_, writers_};
 };
 
 TEST(CheckpointClaim, OneSessionAtATimeSavesIntoADirectory) {

@@ -37,7 +37,7 @@ class SaverCrash : public ::testing::Test {
                double version = 0) {
     Graph graph;
     FileWriterCache writers({.file_system = &file_system, .clock = &clock_});
-    HookServices services(file_system, clock_, writers);
+    detail::SessionServices services(file_system, clock_, writers);
     const auto claim = detail::claim_checkpoints(graph, services, {.directory = "run", .basename = "m"});
     Saver saver({.max_to_keep = 2, .file_system = &file_system, .clock = &clock_});
     for (const std::int64_t step : steps) {

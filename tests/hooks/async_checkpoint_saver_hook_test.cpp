@@ -548,7 +548,7 @@ TEST(AsyncCheckpointSaverHook, FinishesTheSaveThatIsRunningBeforeItIsDestroyed) 
   support::Process training;
   auto hook = std::make_shared<AsyncCheckpointSaverHook>(
       Options{.checkpoint_dir = "run", .save_steps = 1, .saver = std::make_shared<Saver>()});
-  hook->attach(training.services);
+  detail::HookAccess::attach(*hook, training.services);
   hook->begin(training.graph);
   Coordinator coordinator;
   hook->after_create_session(training.model, coordinator);

@@ -516,7 +516,7 @@ TEST(CheckpointSaverHook, S18_AFailedSaveFailsTheRunAndIsTriedAgainAtTheEnd) {
   support::LogLines log;
   Alone training;
   FileWriterCache writers({.on_error = EventErrors::Throw, .file_system = &training.disk, .clock = &training.clock});
-  training.services = HookServices(training.disk, training.clock, writers);
+  training.services = detail::SessionServices(training.disk, training.clock, writers);
   const auto listener = std::make_shared<support::RecordingListener>(training.told, "a");
   CheckpointSaverHook& hook = training.add_saver({.save_steps = 2, .listeners = {listener}});
   training.start();
@@ -652,7 +652,7 @@ TEST(CheckpointSaverHook, EventsThatCouldNotBeWrittenAreTheErrorOfTheEnd) {
   Alone training;
   testing::FaultyFileSystem events_disk(training.disk);
   FileWriterCache writers({.on_error = EventErrors::Throw, .file_system = &events_disk, .clock = &training.clock});
-  training.services = HookServices(training.disk, training.clock, writers);
+  training.services = detail::SessionServices(training.disk, training.clock, writers);
   training.add_saver({.save_steps = 2});
   training.start();
   events_disk.fail_at(testing::FileOperation::Append, 1);
@@ -697,8 +697,8 @@ TEST(CheckpointSaverHook, S14_TheDirectoryIsFreeAgainWhenTheSessionHasEnded) {
   const auto saver = std::make_shared<Saver>();
   CheckpointSaverHook first({.checkpoint_dir = "run", .save_steps = 1, .saver = saver});
   CheckpointSaverHook second({.checkpoint_dir = "run", .save_steps = 1, .saver = saver});
-  first.attach(training.services);
-  second.attach(training.services);
+  detail::HookAccess::attach(first, training.services);
+  detail::HookAccess::attach(second, training.services);
   first.begin(training.graph);
   EXPECT_THROW(second.begin(training.graph), InvalidArgumentError);
   first.abort(nullptr);

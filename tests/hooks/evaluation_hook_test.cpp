@@ -138,7 +138,8 @@ TEST(EvaluationHook, DoesNotWarnAboutItsPeriodInAResumedRun) {
   first.start().run(5);
   Training second({.every_n_steps = 4, .at_end = false});
   second.begin();
-  *second.hook->timers()[0] = {.step = first.hook->timers()[0]->step, .restored = true};
+  *detail::HookAccess::timers(*second.hook)[0] = {.step = detail::HookAccess::timers(*first.hook)[0]->step,
+                                                  .restored = true};
   second.set_step(5);
   second.create();
   second.run();

@@ -78,7 +78,7 @@ TEST(GlobalStepWaiterHook, WaitsWithoutACoordinatorToo) {
   support::LogLines log;
   process.clock.auto_advance(true);
   GlobalStepWaiterHook hook({.wait_until_step = 300, .timeout = 3s});
-  hook.attach(process.services);
+  detail::HookAccess::attach(hook, process.services);
   hook.begin(process.graph);
   process.script.before_each_run = [&] { process.set_step(process.step() + 100); };
   const RunRequest request;

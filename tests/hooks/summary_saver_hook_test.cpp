@@ -177,10 +177,10 @@ TEST(SummarySaverHook, AResumedRunWritesTheStepsOfOneThatWasNotInterrupted) {
         training.add(SummarySaverHook({.save_steps = 8, .output_dir = "run", .summary_op = training.one}));
     training.set_step(from);
     training.begin();
-    *hook.timers().at(0) = {.step = last, .restored = true};
+    *detail::HookAccess::timers(hook).at(0) = {.step = last, .restored = true};
     training.create();
     training.run(runs);
-    const std::optional<std::int64_t> kept = hook.timers().at(0)->step;
+    const std::optional<std::int64_t> kept = detail::HookAccess::timers(hook).at(0)->step;
     training.end();
     return kept;
   };

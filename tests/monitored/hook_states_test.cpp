@@ -49,7 +49,7 @@ struct Services {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
-  HookServices of_session{disk, clock, writers};
+  detail::SessionServices of_session{disk, clock, writers};
 };
 
 std::vector<std::string> names_of(const StateValues& values) {

@@ -107,7 +107,7 @@ class HookedSessionTest : public ::testing::Test {
   testing::ManualClock clock;
   testing::MemoryFileSystem disk;
   FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
-  HookServices services{disk, clock, writers};
+  detail::SessionServices services{disk, clock, writers};
   testing::Script script;
   Output zero = script.value("zero", [] { return 0.0F; });
   Output five = script.value("five", [] { return 5.0F; });
@@ -201,22 +201,13 @@ TEST_F(HookedSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
 }
 
 TEST_F(HookedSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
-  a->request.options = RunOptions{.trace_level = TraceLevel::Hardware,
-                                  .timeout = std::chrono::milliseconds(30'000),
-                                  .debug_tensor_watch_opts = {"A"}};
-  b->request.options = RunOptions{.trace_level = TraceLevel::Full,
-                                  .timeout = std::chrono::milliseconds(60'000),
-                                  .output_partition_graphs = true,
-                                  .report_tensor_allocations_upon_oom = true,
-                                  .debug_tensor_watch_opts = {"B"}};
+  a->request.options = RunOptions{.trace_level = TraceLevel::Hardware, .timeout = std::chrono::milliseconds(60'000)};
+  b->request.options = RunOptions{.trace_level = TraceLevel::Full, .timeout = std::chrono::milliseconds(30'000)};
   HookedSession session(inner, hooks, services);
   (void)run(session, zero);
   for (const auto& hook : {a, b}) {
     EXPECT_EQ(hook->options.trace_level, TraceLevel::Full);
     EXPECT_EQ(hook->options.timeout, std::chrono::milliseconds(60'000));
-    EXPECT_TRUE(hook->options.output_partition_graphs);
-    EXPECT_TRUE(hook->options.report_tensor_allocations_upon_oom);
-    EXPECT_EQ(hook->options.debug_tensor_watch_opts, (std::vector<std::string>{"A", "B"}));
     EXPECT_EQ(hook->metadata_nodes, 1U);
   }
   EXPECT_EQ(a->metadata, b->metadata);
@@ -233,18 +224,16 @@ TEST_F(HookedSessionTest, MetadataThatIsGivenAgainTellsOfTheLastRunOnly) {
 }
 
 TEST_F(HookedSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
-  a->request.options = RunOptions{.trace_level = TraceLevel::Full, .debug_tensor_watch_opts = {"A"}};
+  a->request.options = RunOptions{.trace_level = TraceLevel::Full};
   HookedSession session(inner, hooks, services);
-  const RunOptions options{.timeout = std::chrono::milliseconds(5), .debug_tensor_watch_opts = {"user"}};
+  const RunOptions options{.timeout = std::chrono::milliseconds(5)};
   for (int i = 0; i < 3; ++i) {
     (void)run(session, zero, {}, &options);
     EXPECT_NE(inner.options_object, &options);
-    EXPECT_EQ(inner.options->debug_tensor_watch_opts,
-              (std::vector<std::string>{"user", "A"}));  // the caller's first, and once
+    EXPECT_EQ(inner.options->trace_level, TraceLevel::Full);
     EXPECT_EQ(inner.options->timeout, std::chrono::milliseconds(5));
   }
   EXPECT_EQ(options.trace_level, TraceLevel::None);
-  EXPECT_EQ(options.debug_tensor_watch_opts, (std::vector<std::string>{"user"}));
 }
 
 TEST_F(HookedSessionTest, S35_HooksSeeTheUsersOptionsAsHeGaveThem) {

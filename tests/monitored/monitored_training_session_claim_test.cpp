@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/lock_holder.hpp>
+#include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>

@@ -39,7 +39,7 @@ struct SessionHooksTest : ::testing::Test {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
-  HookServices services{disk, clock, writers};
+  detail::SessionServices services{disk, clock, writers};
   std::shared_ptr<RecordingHook> a = hook("a");
   std::shared_ptr<RecordingHook> b = hook("b");
   std::shared_ptr<RecordingHook> c = hook("c");
@@ -77,7 +77,7 @@ TEST_F(SessionHooksTest, AnotherSessionCanHaveThemOnceThisOneHasLeft) {
   SessionHooks others({b}, services);
   EXPECT_THROW(others.begin(script.graph()), FailedPreconditionError);
   others.leave();
-  EXPECT_FALSE(b->claim());  // it is still the first one's
+  EXPECT_FALSE(detail::HookAccess::claim(*b));  // it is still the first one's
   hooks.leave();
   others.begin(script.graph());
   others.leave();

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>

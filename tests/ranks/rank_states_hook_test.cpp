@@ -35,7 +35,7 @@ struct Rank {
         agreement(std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s})),
         hook(*agreement) {
     loop.state("number", number);
-    hook.attach(services);
+    detail::HookAccess::attach(hook, services);
     hook.begin(loop.graph());
   }
 
@@ -44,7 +44,7 @@ struct Rank {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
-  HookServices services{disk, clock, writers};
+  detail::SessionServices services{disk, clock, writers};
   Coordinator coordinator{clock};
   std::shared_ptr<RankAgreement> agreement;
   RankStatesHook hook;

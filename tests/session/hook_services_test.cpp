@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tests of HookServices.
+/// Tests of HookServices, and of SessionServices, which a session has.
 #include <trainhook/session/hook_services.hpp>
 
 #include <optional>
@@ -21,7 +21,7 @@ TEST(HookServices, LendsWhatItWasGiven) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers({.file_system = &disk, .clock = &clock});
-  const HookServices services(disk, clock, writers);
+  const detail::SessionServices services(disk, clock, writers);
   EXPECT_EQ(&services.file_system(), &disk);
   EXPECT_EQ(&services.clock(), &clock);
   EXPECT_EQ(&services.writers(), &writers);
@@ -31,7 +31,7 @@ TEST(HookServices, TellsHooksThatTheEndBegins) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers({.file_system = &disk, .clock = &clock});
-  HookServices services(disk, clock, writers);
+  detail::SessionServices services(disk, clock, writers);
   services.begin_end();
   std::string told;
   services.before_end([&] { told += "a"; });
@@ -44,7 +44,7 @@ TEST(HookServices, NothingForbidsASaveIfNoHookCanVetoIt) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers({.file_system = &disk, .clock = &clock});
-  HookServices services(disk, clock, writers);
+  detail::SessionServices services(disk, clock, writers);
   EXPECT_EQ(services.save_veto(), std::nullopt);
   std::optional<std::string> reason;
   services.set_save_veto([&] { return reason; });
@@ -57,7 +57,7 @@ TEST(HookServices, WaitsForTheSavesOfEachHook) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers({.file_system = &disk, .clock = &clock});
-  HookServices services(disk, clock, writers);
+  detail::SessionServices services(disk, clock, writers);
   services.wait_for_background_saves();
   std::string waited;
   services.before_recovery([&] { waited += "a"; });
@@ -72,7 +72,7 @@ TEST(HookServices, TheFirstReasonToStopCountsUntilItIsTaken) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers({.file_system = &disk, .clock = &clock});
-  HookServices services(disk, clock, writers);
+  detail::SessionServices services(disk, clock, writers);
   services.set_stop_reason("a");
   services.set_stop_reason("b");
   EXPECT_EQ(services.stop_reason(), "a");
@@ -86,7 +86,7 @@ TEST(HookServices, InAJobASaveIsAWishUntilAllHaveAgreed) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers({.file_system = &disk, .clock = &clock});
-  HookServices services(disk, clock, writers);
+  detail::SessionServices services(disk, clock, writers);
   services.request_save();
   EXPECT_EQ(services.num_save_requests(), 1U);
 
@@ -97,7 +97,7 @@ TEST(HookServices, InAJobASaveIsAWishUntilAllHaveAgreed) {
     }
     int wishes = 0;
   } others;
-  HookServices in_a_job(disk, clock, writers, others);
+  detail::SessionServices in_a_job(disk, clock, writers, others);
   in_a_job.request_save();
   EXPECT_EQ(in_a_job.num_save_requests(), 0U);
   EXPECT_EQ(others.wishes, 1);
@@ -109,7 +109,7 @@ TEST(HookServices, TwoHooksDoNotPublishUnderOneName) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers({.file_system = &disk, .clock = &clock});
-  HookServices services(disk, clock, writers);
+  detail::SessionServices services(disk, clock, writers);
   struct Hook final : SessionRunHook {
   } first, second;
   services.claim_metrics(first, "First", "eval");

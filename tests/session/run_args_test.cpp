@@ -62,23 +62,11 @@ TEST_F(RunArgs, AFewFetchesAndFeedsAllocateNothing) {
   EXPECT_EQ(count.so_far(), 0U);
 }
 
-TEST(RunOptions, MergeTakesTheLargerAndTheUnion) {
-  RunOptions a{.trace_level = TraceLevel::Hardware, .timeout = 30s, .debug_tensor_watch_opts = {"A"}};
-  const RunOptions b{.trace_level = TraceLevel::Full,
-                     .timeout = 60s,
-                     .inter_op_thread_pool = 2,
-                     .output_partition_graphs = true,
-                     .report_tensor_allocations_upon_oom = true,
-                     .reset_disk_byte_usage = true,
-                     .debug_tensor_watch_opts = {"B"}};
-  a.merge(b);
+TEST(RunOptions, MergeTakesTheLarger) {
+  RunOptions a{.trace_level = TraceLevel::Hardware, .timeout = 60s};
+  a.merge({.trace_level = TraceLevel::Full, .timeout = 30s});
   EXPECT_EQ(a.trace_level, TraceLevel::Full);
   EXPECT_EQ(a.timeout, 60s);
-  EXPECT_EQ(a.inter_op_thread_pool, 2);
-  EXPECT_TRUE(a.output_partition_graphs);
-  EXPECT_TRUE(a.report_tensor_allocations_upon_oom);
-  EXPECT_TRUE(a.reset_disk_byte_usage);
-  EXPECT_EQ(a.debug_tensor_watch_opts, (std::vector<std::string>{"A", "B"}));
 }
 
 TEST(RunRequest, IsTracedAtEveryLevelAboveNone) {
@@ -91,13 +79,10 @@ TEST(RunRequest, IsTracedAtEveryLevelAboveNone) {
 }
 
 TEST(RunOptions, MergeKeepsWhatTheOtherDoesNotAskFor) {
-  RunOptions a{
-      .trace_level = TraceLevel::Full, .timeout = 60s, .inter_op_thread_pool = 2, .output_partition_graphs = true};
+  RunOptions a{.trace_level = TraceLevel::Full, .timeout = 60s};
   a.merge({});
   EXPECT_EQ(a.trace_level, TraceLevel::Full);
   EXPECT_EQ(a.timeout, 60s);
-  EXPECT_EQ(a.inter_op_thread_pool, 2);
-  EXPECT_TRUE(a.output_partition_graphs);
 }
 
 TEST(RunResults, AreReadInOrderAndNotBeyondWhatWasAskedFor) {

@@ -74,12 +74,12 @@ TEST(SessionRunHook, HasAnEmptyBodyForEveryCallback) {
 
 TEST(SessionRunHook, BelongsToOneSessionAtATimeAndACopyToNone) {
   Counting hook({.depth = 1});
-  EXPECT_TRUE(hook.claim());
-  EXPECT_FALSE(hook.claim());
+  EXPECT_TRUE(detail::HookAccess::claim(hook));
+  EXPECT_FALSE(detail::HookAccess::claim(hook));
   Counting copy = hook;
-  EXPECT_TRUE(copy.claim());
-  hook.release();
-  EXPECT_TRUE(hook.claim());
+  EXPECT_TRUE(detail::HookAccess::claim(copy));
+  detail::HookAccess::release(hook);
+  EXPECT_TRUE(detail::HookAccess::claim(hook));
 }
 
 TEST(SessionRunHook, AnIdleStepAllocatesNothing) {
@@ -100,10 +100,10 @@ TEST(SessionRunHook, ReachesItsSurroundingsOnceItIsAttached) {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
   FileWriterCache writers({.file_system = &disk, .clock = &clock});
-  HookServices services(disk, clock, writers);
+  detail::SessionServices services(disk, clock, writers);
   Counting hook({});
   EXPECT_THROW((void)hook.surroundings(), FailedPreconditionError);
-  hook.attach(services);
+  detail::HookAccess::attach(hook, services);
   EXPECT_EQ(&hook.surroundings(), &services);
 }
 

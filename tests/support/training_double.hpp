@@ -67,7 +67,7 @@ class TrainingDouble {
 
   void begin() {
     std::ranges::stable_sort(hooks_, {}, [](const auto& hook) { return hook->phase(); });
-    for (const auto& hook : hooks_) hook->attach(services);
+    for (const auto& hook : hooks_) detail::HookAccess::attach(*hook, services);
     for (const auto& hook : hooks_) hook->begin(graph);
     graph.finalize();
   }
@@ -84,8 +84,8 @@ class TrainingDouble {
   }
   /// Hooks of this process see another disk.
   void use_disk(FileSystem& disk) {
-    const HookServices before = services;
-    services = HookServices(disk, outside_->clock, writers);
+    const detail::SessionServices before = services;
+    services = detail::SessionServices(disk, outside_->clock, writers);
     services.set_save_veto([before] { return before.save_veto(); });
   }
   [[nodiscard]] bool should_stop() const { return session->should_stop() || coordinator->should_stop(); }
@@ -111,7 +111,7 @@ class TrainingDouble {
   Graph& graph = script.graph();
   testing::ScriptedSession model{script};
   FileWriterCache writers{{.file_system = &outside_->disk, .clock = &outside_->clock}};
-  HookServices services{outside_->disk, outside_->clock, writers};
+  detail::SessionServices services{outside_->disk, outside_->clock, writers};
   std::unique_ptr<Coordinator> coordinator;
   std::unique_ptr<detail::HookedSession> session;
 

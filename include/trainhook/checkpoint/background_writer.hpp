@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// BackgroundWriter: a thread that commits checkpoints, one after the other.
+/// Save: a checkpoint on its way to the disk. BackgroundWriter: a thread that commits them, one after the other.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/process_mark.hpp>
@@ -18,25 +19,47 @@
 
 namespace trainhook::detail {
 
+/// The state of one step, taken to be saved. Its `commit` may run on any thread; whoever began the save then learns
+/// from it how it went.
+class Save {
+ public:
+  /// Writes the checkpoint and returns its prefix.
+  using Write = std::function<std::string()>;
+
+  Save(std::int64_t step, Write write) : step_(step), write_(std::move(write)) {}
+
+  /// Writes the checkpoint, or keeps the error, and releases the state. Call it once.
+  void commit() noexcept {
+    try {
+      prefix_ = write_();
+    } catch (...) { error_ = std::current_exception(); }
+    write_ = nullptr;
+  }
+
+  [[nodiscard]] std::int64_t step() const noexcept { return step_; }
+
+  /// Of the committed checkpoint.
+  [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
+
+  /// Why it could not be committed; null if it was.
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+
+ private:
+  std::int64_t step_;
+  Write write_;
+  std::string prefix_;
+  std::exception_ptr error_;
+};
+
 /// Runs one save at a time on a background thread; one more may wait. Call all members on one thread, and in the
 /// process that made it.
 class BackgroundWriter {
  public:
-  /// The result of one save.
-  struct Outcome {
-    std::int64_t step = 0;
-    std::string prefix{};        ///< of the committed checkpoint; empty if the save failed
-    std::exception_ptr error{};  ///< null if the checkpoint is committed
-  };
-
-  /// Commits a checkpoint and returns its prefix.
-  using Commit = std::function<std::string()>;
-
   BackgroundWriter() = default;
   BackgroundWriter(const BackgroundWriter&) = delete;
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
 
-  /// Waits for the submitted saves, but not in a forked child. Outcomes that were not taken are lost.
+  /// Waits for the submitted saves, but not in a forked child. Those that were not taken are lost.
   TRAINHOOK_DECL ~BackgroundWriter();
 
   /// True while a save is being written or is waiting.
@@ -45,38 +68,32 @@ class BackgroundWriter {
   /// Starts the thread unless it runs. False if there can be none, which a log line says once.
   [[nodiscard]] TRAINHOOK_DECL bool has_thread();
 
-  /// Submits a save of a snapshot. If another one is waiting, replaces it and returns its step. If there can be no
-  /// thread, the save is written before this returns.
-  TRAINHOOK_DECL std::optional<std::int64_t> submit(std::int64_t step, Commit commit);
+  /// Submits a save of a snapshot. If another one is waiting, replaces it and returns it. If there can be no thread,
+  /// the save is committed before this returns.
+  TRAINHOOK_DECL std::optional<Save> submit(Save save);
 
   /// Commits at once, also what is no snapshot.
-  TRAINHOOK_DECL void write_in_place(std::int64_t step, Commit commit);
+  TRAINHOOK_DECL void commit_in_place(Save save);
 
-  /// True if `take_outcome` has something to return. Takes no lock.
-  [[nodiscard]] bool has_outcome() const noexcept { return outcomes_ready_.load(std::memory_order_acquire) > 0; }
+  /// True if `take_finished` has something to return. Takes no lock.
+  [[nodiscard]] bool has_finished() const noexcept { return finished_ready_.load(std::memory_order_acquire) > 0; }
 
-  /// Takes the oldest outcome, if there is one.
-  [[nodiscard]] TRAINHOOK_DECL std::optional<Outcome> take_outcome();
+  /// Takes the oldest save that was committed or failed, if there is one.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<Save> take_finished();
 
   /// Waits until all submitted saves are done.
   TRAINHOOK_DECL void wait();
 
  private:
-  struct Job {
-    std::int64_t step;
-    Commit commit;
-  };
-
   TRAINHOOK_DECL void work() noexcept;
-  TRAINHOOK_DECL static Outcome run(Job& job) noexcept;
-  TRAINHOOK_DECL void add(Outcome outcome);
+  TRAINHOOK_DECL void add(Save finished);
   void expect_here() const { process_.expect_here("this background save"); }
 
   std::mutex mutex_;
   WaitCondition changed_;
-  std::optional<Job> waiting_;
-  std::deque<Outcome> outcomes_;
-  std::atomic<int> outcomes_ready_ = 0;
+  std::optional<Save> waiting_;
+  std::deque<Save> finished_;
+  std::atomic<int> finished_ready_ = 0;
   bool writing_ = false;
   bool closing_ = false;
   bool has_said_ = false;  // that there is no thread

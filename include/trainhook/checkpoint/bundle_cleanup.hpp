@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
 
@@ -38,16 +37,6 @@ TRAINHOOK_DECL void remove_if_there(FileSystem& file_system, const std::string& 
 /// The first two steps of a removal. Returns the files that record it; remove them after syncing the directory.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> remove_checkpoint_files(FileSystem& file_system,
                                                                               const std::string& prefix);
-
-/// Begins the removal of a checkpoint whose directory keeps others, and adds the files that record it to `records`.
-/// @returns false, after a warning, if it cannot be removed now: call it again at the next save.
-TRAINHOOK_DECL bool begin_removal(FileSystem& file_system, const std::string& prefix,
-                                  std::vector<std::string>& records) noexcept;
-
-/// Ends the removals that have begun: `write_state` lists the other checkpoints in `state_file` and so syncs the
-/// directory, then the records are removed. A failure is a warning: call it again at the next save.
-TRAINHOOK_DECL void end_removals(FileSystem& file_system, const std::string& state_file,
-                                 std::vector<std::string>& records, FunctionRef<void()> write_state) noexcept;
 
 }  // namespace detail
 }  // namespace trainhook

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// CheckpointClaim: records which hook saves checkpoints into which directory, and what is saved with them.
+/// RestoreCondition: lets a hook exclude checkpoints from which the model must not be restored.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <trainhook/checkpoint/directory_hold.hpp>
@@ -17,15 +20,32 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/session/session_ref.hpp>
 
-namespace trainhook {
-
-class HookServices;
-
-}  // namespace trainhook
-
 namespace trainhook::detail {
 
+/// The collection that holds weak pointers to RestoreConditions.
+inline constexpr std::string_view kRestoreConditions = "restore_conditions";
+
+/// Checks each candidate, newest first, for example whether the input pipeline's position of that step is undamaged.
+struct RestoreCondition {
+  /// Returns why the checkpoint `prefix` must be skipped, or nothing. An error other than DataLossError ends the
+  /// restore, so that no checkpoint is skipped because of a file that only could not be read.
+  std::function<std::optional<std::string>(const std::string& prefix)> why_not{};
+
+  /// Returns true for checkpoints in the directory that are not of a model, and so are no candidates. May be empty.
+  std::function<bool(const std::string& prefix)> is_other{};
+};
+
+/// The current conditions, oldest first.
+[[nodiscard]] inline std::vector<std::shared_ptr<const RestoreCondition>> restore_conditions(const Graph& graph) {
+  std::vector<std::shared_ptr<const RestoreCondition>> conditions;
+  for (const auto& entry : graph.collection<std::weak_ptr<const RestoreCondition>>(kRestoreConditions)) {
+    if (auto condition = entry.lock()) conditions.push_back(std::move(condition));
+  }
+  return conditions;
+}
+
 struct CheckpointClaim;
+class SessionServices;
 
 /// The collection that holds a `std::weak_ptr<CheckpointClaim>` for each saver hook since its `begin`.
 inline constexpr std::string_view kCheckpointClaims = "checkpoint_claims";
@@ -90,14 +110,14 @@ struct CheckpointClaim {
 /// processes there. Returns the lock, or null without one.
 /// @throws FailedPreconditionError if another session or process has the directory, or no file there can replace
 /// another one; InvalidArgumentError if `wanted.basename` is too long for the names of temporary files.
-[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<DirectoryHold> take_directory(HookServices& services,
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<DirectoryHold> take_directory(SessionServices& services,
                                                                            const CheckpointClaim& wanted);
 
 /// Claims the directory for one saver hook, creates it if it is missing, and finishes interrupted saves of killed
 /// processes there.
 /// @throws InvalidArgumentError, naming both hooks, if another hook of the graph has claimed it, because they would
 /// overwrite each other's state file. Otherwise as `take_directory`.
-[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, HookServices& services,
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, SessionServices& services,
                                                                                 CheckpointClaim wanted);
 
 }  // namespace trainhook::detail

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include <trainhook/checkpoint/lock_holder.hpp>
 #include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -27,7 +26,7 @@ class Clock;
 namespace trainhook::detail {
 
 /// Holds a directory until it is destroyed, by a lock of the file system or, if it has none, by a LockLease. The file
-/// names the holder (see lock_holder.hpp), and the id in it decides who has the directory: a file may be removed and
+/// names the holder (see LockHolder), and the id in it decides who has the directory: a file may be removed and
 /// made again, and on some file systems its inode changes.
 class DirectoryHold {
  public:

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/checkpoint_directory.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -37,15 +37,14 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL bool is_mine(std::string_view prefix) const override;
   TRAINHOOK_DECL void join(const std::shared_ptr<CheckpointClaim>& other) const override;
 
+  /// The files that `tidy` removes once the models `gone` are removed.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> obsolete(std::int64_t global_step,
+                                                                 const std::set<std::string>& gone) const;
+
   /// Sets the iterators to their positions at `step`, if the model was restored from this directory's checkpoint of
   /// that step. If none was saved at that step, uses the newest earlier one, with a warning; if there is none, the
   /// input starts from the beginning. @throws DataLossError if the one of that step has lost its index.
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from) override;
-
-  /// The steps of the files that restoring the models would use: for each, its own step or the newest earlier one.
-  /// `inputs` is sorted.
-  [[nodiscard]] TRAINHOOK_DECL static std::set<std::int64_t> needed_for(const std::vector<std::int64_t>& models,
-                                                                        const std::vector<std::int64_t>& inputs);
 
   /// Excludes models whose input checkpoint is damaged or has lost its index. Valid as long as `files` exists.
   [[nodiscard]] TRAINHOOK_DECL static RestoreCondition restore_condition(
@@ -58,10 +57,9 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   // since, even if their index is lost.
   [[nodiscard]] TRAINHOOK_DECL std::set<std::int64_t> saved_steps(const std::string& directory) const;
 
-  // The state file; empty if there is none or, with a warning, if it is damaged.
-  [[nodiscard]] TRAINHOOK_DECL CheckpointState read_list(const std::string& directory) const;
+  [[nodiscard]] TRAINHOOK_DECL CheckpointDirectory listing(const std::string& directory) const;
 
-  // The steps that it lists.
+  // The steps that the state file of the directory lists.
   [[nodiscard]] TRAINHOOK_DECL std::set<std::int64_t> listed_steps(const std::string& directory) const;
 
   // Restores the newest undamaged file before `step`. Returns its step, or nothing if there is none.
@@ -72,16 +70,16 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
   TRAINHOOK_DECL void write(const Snapshot& snapshot, std::int64_t step) const;
 
-  // The steps of the directory's models, of any basename, and of these files, lowest first.
+  // The steps of the directory's models, of any basename but those that are `gone`, and of these files, lowest first.
   struct Steps {
     std::vector<std::int64_t> models{};
     std::vector<std::int64_t> inputs{};
-  };
-  [[nodiscard]] TRAINHOOK_DECL Steps steps_on_disk() const;
 
-  // Lists `existing`, and before them those of `lost`, which have no index; does nothing if the state file does so.
-  TRAINHOOK_DECL void write_list(const std::vector<std::int64_t>& lost,
-                                 const std::vector<std::int64_t>& existing) const;
+    // Whether restoring one of the models would use the file of this step: each uses that of its own step or the newest
+    // earlier one.
+    [[nodiscard]] TRAINHOOK_DECL bool needs(std::int64_t input) const;
+  };
+  [[nodiscard]] TRAINHOOK_DECL Steps steps_on_disk(const std::set<std::string>& gone = {}) const;
 
   // Removes the files that no model of the directory needs. Keeps files of later steps, which may belong to a save in
   // progress.

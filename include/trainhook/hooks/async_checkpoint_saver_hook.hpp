@@ -14,6 +14,7 @@ namespace trainhook {
 
 namespace detail {
 class BackgroundWriter;
+class Save;
 }  // namespace detail
 
 /// Saves as CheckpointSaverHook does, but takes the state at one point in time on the loop's thread and writes it on
@@ -44,12 +45,12 @@ class AsyncCheckpointSaverHook final : public CheckpointSaverHook {
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
 
  private:
-  TRAINHOOK_DECL bool save(SessionRef session, std::int64_t step) override;
+  TRAINHOOK_DECL bool save(detail::CheckpointJob& job, SessionRef session, std::int64_t step) override;
   TRAINHOOK_DECL bool may_overlap(std::int64_t step);
-  TRAINHOOK_DECL void report_replaced(SessionRef session, std::int64_t step, std::int64_t by);
+  TRAINHOOK_DECL void report_replaced(SessionRef session, const detail::Save& replaced, std::int64_t by);
 
   // Reports all finished saves, then throws the first failure. True if a listener requests a stop.
-  TRAINHOOK_DECL bool take_outcomes(SessionRef session);
+  TRAINHOOK_DECL bool report_finished(SessionRef session);
 
   std::unique_ptr<detail::BackgroundWriter> writer_;
   bool skipping_ = false;

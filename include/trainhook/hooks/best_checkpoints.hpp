@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/checkpoint_directory.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/hooks/best_checkpoint_options.hpp>
@@ -20,14 +22,14 @@ namespace trainhook::detail {
 
 /// Keeps the best checkpoints in a directory that it locks. Each contains its value as an additional tensor. It manages
 /// those that the state file lists, and those that a killed process could not list, which a file marks (see
-/// bundle_protocol.hpp); it leaves others, such as copies made by hand, alone. A save commits the new checkpoint, then
-/// writes the state file, then removes the surplus one; after a kill in between, the next process does the rest.
+/// bundle_protocol.hpp); it leaves others, such as copies made by hand, alone. After a kill in a save, the next process
+/// does the rest.
 class BestCheckpoints {
  public:
   /// Locks the directory, finishes interrupted saves of a killed process, and reads its checkpoints.
   /// @param model the hook that saves the model, whose companions save here too; null: none
   /// @throws InvalidArgumentError if that hook saves into the same directory.
-  TRAINHOOK_DECL BestCheckpoints(BestCheckpointOptions options, HookServices& services, const Graph& graph,
+  TRAINHOOK_DECL BestCheckpoints(BestCheckpointOptions options, SessionServices& services, const Graph& graph,
                                  std::shared_ptr<CheckpointClaim> model);
 
   /// Best first.
@@ -48,21 +50,19 @@ class BestCheckpoints {
  private:
   [[nodiscard]] TRAINHOOK_DECL bool ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL std::vector<BestCheckpoint> read();
-  // The basenames with step of this hook's checkpoints, from the state file and from the records of interrupted saves,
-  // which it adds to `records_`.
+  // The names of this hook's checkpoints: those that the state file lists, and those that a killed process marked.
   [[nodiscard]] TRAINHOOK_DECL std::set<std::string> own_names();
   [[nodiscard]] TRAINHOOK_DECL std::string value_name() const;
   TRAINHOOK_DECL void settle(std::vector<BestCheckpoint> all);
-  TRAINHOOK_DECL void list() const;  // writes the state file: the surplus ones, then the best ones, the best one last
 
   BestCheckpointOptions options_;
-  HookServices* services_;
+  SessionServices* services_;
   std::shared_ptr<CheckpointClaim> model_;  // keeps its companions alive
   std::shared_ptr<CheckpointClaim> claim_;
+  std::optional<CheckpointDirectory> directory_;
   Saver saver_;
   std::vector<BestCheckpoint> best_;
   std::vector<BestCheckpoint> surplus_;  // to be removed
-  std::vector<std::string> records_;     // files that mark begun saves and removals, until they are removed
 };
 
 }  // namespace trainhook::detail

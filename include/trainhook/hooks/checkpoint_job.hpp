@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <trainhook/checkpoint/background_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -26,20 +26,15 @@
 namespace trainhook::detail {
 
 /// The order of the first two parts of a save.
-enum class SaveStart { ListenersThenLog, LogThenListeners };
+enum class SaveStart : bool { ListenersThenLog, LogThenListeners };
 
-/// Whether another save will follow. The failure of the last save is never tolerated.
-enum class SaveOrder { Periodic, Last };
-
-/// Saves the checkpoints of one hook: decides when a save is due, takes the state, commits it, and calls listeners. The
-/// steps of a save are `is_vetoed`, `start_save`, `take`, the commit that `take` returns, and `committed` or `failed`.
-/// Call all of them on the loop's thread, except the commit.
+/// Saves the checkpoints of one hook: decides when a save is due, takes the state, and calls listeners. A save is
+/// `begin_save`, the commit of what that returns, and `finish_save`. Call all but the commit on the loop's thread.
 class CheckpointJob {
  public:
   /// @param hook the type of the hook, for messages
   /// @throws InvalidArgumentError for options that contradict each other.
-  TRAINHOOK_DECL CheckpointJob(std::string_view hook, CheckpointSaverOptions options,
-                               SaveStart start = SaveStart::ListenersThenLog);
+  TRAINHOOK_DECL CheckpointJob(std::string_view hook, CheckpointSaverOptions options, SaveStart start);
   CheckpointJob(const CheckpointJob&) = delete;
   CheckpointJob& operator=(const CheckpointJob&) = delete;
   TRAINHOOK_DECL ~CheckpointJob();
@@ -51,7 +46,7 @@ class CheckpointJob {
   [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step(SessionRef session) const;
 
   /// Locks the directory and resets the state of the last session. `services` must outlive the session.
-  TRAINHOOK_DECL void begin(Graph& graph, HookServices& services);
+  TRAINHOOK_DECL void begin(Graph& graph, SessionServices& services);
 
   /// True if the session was restored from a checkpoint of this directory and basename, which then counts as saved. If
   /// the basename differs, the model is saved again before the first run, so its input is restored at once.
@@ -70,46 +65,34 @@ class CheckpointJob {
   }
 
   /// Does the whole save on this thread. Returns true if a listener requests a stop.
-  TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step, SaveOrder order = SaveOrder::Periodic);
-
-  /// True if a hook of any process vetoes the save. The timer is not triggered, so the model is saved as soon as no
-  /// hook vetoes. @throws the error of a peer that has failed.
-  [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(SessionRef session, std::int64_t step);
+  TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step);
 
   enum class Commit { AtOnce, Later };
 
-  /// Call it before `start_save`, not inside code whose failure is tolerated: what peers contribute is for the next
-  /// `take`. @throws the error of a peer that has failed, which ends the job.
-  TRAINHOOK_DECL void prepare(SessionRef session, std::int64_t step, Commit when);
+  /// Triggers the timer, calls the listeners' `before_save`, logs the save, and takes the state. Returns nothing after
+  /// a failure that is tolerated, or if a hook of any process vetoes the save, which is then due again at the next
+  /// step.
+  /// @param when AtOnce: before the session runs again, since the save reads the model itself instead of a copy
+  /// @throws the error of the save, unless it is tolerated; the error of a peer that has failed, which ends the job.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<Save> begin_save(SessionRef session, std::int64_t step, Commit when);
+
+  /// Calls the listeners' `after_save` or, after a failure, `save_failed`. Returns true if one of them requests a stop.
+  /// @throws the error of the save, unless it is tolerated; then it is logged.
+  TRAINHOOK_DECL bool finish_save(SessionRef session, const Save& save);
+
+  /// Calls the listeners' `save_failed` only, for a save that is never committed. Logs their exceptions.
+  TRAINHOOK_DECL void tell_failure(SessionRef session, std::int64_t step, const std::exception_ptr& error);
+
+  /// For the abort of a session: `finish_save`, but what is thrown is only logged. If the session was lost, the
+  /// listeners hear nothing.
+  TRAINHOOK_DECL void abort_save(const Save& save) noexcept;
 
   /// `awaits_parts`: whether a commit `Later` still needs parts of peers. `fetch_parts` waits for them, as Peers does.
   [[nodiscard]] TRAINHOOK_DECL bool awaits_parts() const noexcept;
   TRAINHOOK_DECL bool fetch_parts(std::optional<std::int64_t> step = std::nullopt);
 
-  /// Triggers the timer, calls the listeners' `before_save`, and logs the save.
-  TRAINHOOK_DECL void start_save(SessionRef session, std::int64_t step);
-
-  /// Takes the state of the checkpoint. The result commits it, on any thread, and returns its prefix. With `AtOnce`,
-  /// call the result before the session runs again: it reads the model itself instead of a copy.
-  [[nodiscard]] TRAINHOOK_DECL std::function<std::string()> take(SessionRef session, std::int64_t step, Commit when);
-
-  /// Calls the listeners' `after_save`. Returns true if one of them requests a stop.
-  TRAINHOOK_DECL bool committed(SessionRef session, std::int64_t step, const std::string& prefix);
-
   /// For a new session: true if a listener has requested a stop, at a step that the session has not gone back behind.
   [[nodiscard]] TRAINHOOK_DECL bool is_stopped_by_listener(SessionRef session);
-
-  /// Calls the listeners' `save_failed`, then rethrows the error, or logs it if it is tolerated.
-  TRAINHOOK_DECL void failed(SessionRef session, std::int64_t step, const std::exception_ptr& error,
-                             SaveOrder order = SaveOrder::Periodic);
-
-  /// Only calls the listeners' `save_failed`. Logs their exceptions.
-  TRAINHOOK_DECL void not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error);
-
-  /// For the abort of a session: the same as `committed` or `not_saved`, but what is thrown is only logged. If the
-  /// session was lost, the listeners hear nothing.
-  /// @param error null: the checkpoint is committed
-  TRAINHOOK_DECL void finish(std::int64_t step, const std::string& prefix, const std::exception_ptr& error) noexcept;
 
   /// Saves the last step if it is not saved yet, calls the listeners' `end`, and unlocks the directory. Then throws the
   /// first error. A failure of this save is never tolerated.
@@ -120,6 +103,11 @@ class CheckpointJob {
 
  private:
   TRAINHOOK_DECL void check_options() const;
+  // The timer is not triggered by a veto, so the model is saved as soon as no hook vetoes.
+  [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(SessionRef session, std::int64_t step);
+  TRAINHOOK_DECL void announce(SessionRef session, std::int64_t step);
+  [[nodiscard]] TRAINHOOK_DECL Save take(SessionRef session, std::int64_t step, SaveRequest request, Commit when);
+  TRAINHOOK_DECL void fail(SessionRef session, std::int64_t step, const std::exception_ptr& error);
   TRAINHOOK_DECL void note_commit(std::int64_t step, const std::string& prefix) noexcept;
   TRAINHOOK_DECL void log_commit(std::int64_t step, const std::string& prefix);
   [[nodiscard]] TRAINHOOK_DECL std::string save_path() const;
@@ -135,18 +123,18 @@ class CheckpointJob {
   SaveStart start_;
   std::vector<std::shared_ptr<CheckpointSaverListener>> listeners_;  // of the options and of the graph
   SecondOrStepTimer timer_;
-  HookServices* services_ = nullptr;
+  SessionServices* services_ = nullptr;
   Variable global_step_;
   std::shared_ptr<CheckpointClaim> claim_;
   std::shared_ptr<Saver> saver_;
   std::string meta_graph_;
-  std::optional<SaveRequest> request_;  // from `prepare` to `take`
-  std::weak_ptr<OtherParts> pending_;   // the parts of a started commit
+  std::weak_ptr<OtherParts> pending_;  // the parts of a begun save
   std::optional<std::int64_t> last_saved_;
   std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop
   std::exception_ptr events_failure_;       // set by the writing thread; `end` reads it after waiting for that thread
   std::uint64_t save_requests_ = 0;         // requests of others that were served
   int failures_ = 0;
+  bool is_last_save_ = false;  // whose failure is never tolerated
   bool described_ = false;
   bool vetoed_ = false;  // the last save that was due
   int vetoes_ = 0;       // since the last checkpoint

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/hooks/checkpoint_saver_options.hpp>
@@ -17,6 +18,7 @@ namespace trainhook {
 
 namespace detail {
 class CheckpointJob;
+enum class SaveStart : bool;
 }  // namespace detail
 
 /// Saves the model to `<checkpoint_dir>/<checkpoint_basename>-<step>`: when training starts, at every period, and when
@@ -49,10 +51,10 @@ class CheckpointSaverHook : public SessionRunHook {
  private:
   friend class AsyncCheckpointSaverHook;
 
-  TRAINHOOK_DECL explicit CheckpointSaverHook(std::unique_ptr<detail::CheckpointJob> job);
+  TRAINHOOK_DECL CheckpointSaverHook(std::string_view hook, Options options, detail::SaveStart start);
 
   // Saves the model of this step, or begins to. True if a listener requests a stop.
-  TRAINHOOK_DECL virtual bool save(SessionRef session, std::int64_t step);
+  TRAINHOOK_DECL virtual bool save(detail::CheckpointJob& job, SessionRef session, std::int64_t step);
 
   std::unique_ptr<detail::CheckpointJob> job_;
 };

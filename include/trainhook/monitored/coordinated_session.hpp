@@ -32,7 +32,7 @@ class CoordinatedSession {
   /// Creates the session, starts the graph's queue runners, unless it is a worker's, and calls every hook's
   /// `after_create_session`. If one of them throws, the session is closed.
   /// @param is_loss returns true for errors after which the session is recreated
-  TRAINHOOK_DECL CoordinatedSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
+  TRAINHOOK_DECL CoordinatedSession(SessionCreator& creator, const Hooks& hooks, SessionServices& services,
                                     Duration stop_grace_period_secs, IsLoss is_loss = is_preemption);
   CoordinatedSession(const CoordinatedSession&) = delete;
   CoordinatedSession& operator=(const CoordinatedSession&) = delete;
@@ -88,7 +88,7 @@ class CoordinatedSession {
 
   OwnedSession owned_;
   std::shared_ptr<Coordinator> coordinator_;  // shared with other users of the session, which read its errors
-  HookServices* services_;
+  SessionServices* services_;
   HookedSession hooked_;
   Duration stop_grace_period_secs_;
   bool stopped_when_created_ = false;  // by a hook's after_create_session

@@ -23,7 +23,7 @@ class HookStates final : public Saveable {
  public:
   /// @param hooks must outlive this, as must `services`
   /// @throws InvalidArgumentError if two hooks have the same name.
-  TRAINHOOK_DECL HookStates(const Hooks& hooks, HookServices& services);
+  TRAINHOOK_DECL HookStates(const Hooks& hooks, SessionServices& services);
 
   /// Whether to warn about state of a hook that no longer exists, which does not matter if the session saves nothing.
   void set_warns_of_missing_hooks(bool warns) noexcept { warns_ = warns; }
@@ -49,7 +49,7 @@ class HookStates final : public Saveable {
 
   TRAINHOOK_DECL void load_metric(const NamedTensor& saved);
 
-  HookServices* services_;
+  SessionServices* services_;
   const Hooks* hooks_;
   std::map<std::string, std::size_t> places_;  // in hooks_, by name
   std::map<std::string, StateValues> orphans_;

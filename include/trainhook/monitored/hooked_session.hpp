@@ -21,7 +21,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/monitored/merged_run.hpp>
-#include <trainhook/session/clean_stop.hpp>
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -52,7 +52,7 @@ using IsLoss = std::function<bool(const std::exception_ptr& error)>;
 class HookedSession {
  public:
   /// Does not own `hooks` and `services`; both must outlive this.
-  TRAINHOOK_DECL HookedSession(SessionRef session, const Hooks& hooks, HookServices& services,
+  TRAINHOOK_DECL HookedSession(SessionRef session, const Hooks& hooks, SessionServices& services,
                                IsLoss is_loss = is_preemption);
 
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
@@ -107,7 +107,7 @@ class HookedSession {
 
   SessionRef session_;
   const Hooks* hooks_;
-  HookServices* services_;
+  SessionServices* services_;
   IsLoss is_loss_;
   std::optional<Variable> global_step_;
   MergedRun merged_;

@@ -12,7 +12,7 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/events/event_errors.hpp>
-#include <trainhook/session/clean_stop.hpp>
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

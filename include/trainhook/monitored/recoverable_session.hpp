@@ -35,7 +35,7 @@ namespace trainhook::detail {
 /// and without waiting.
 class RecoverableSession {
  public:
-  TRAINHOOK_DECL RecoverableSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
+  TRAINHOOK_DECL RecoverableSession(SessionCreator& creator, const Hooks& hooks, SessionServices& services,
                                     Duration stop_grace_period_secs, RetryPolicy policy);
 
   [[nodiscard]] CoordinatedSession* session() const noexcept { return session_.get(); }
@@ -138,7 +138,7 @@ class RecoverableSession {
 
   SessionCreator* creator_;
   const Hooks* hooks_;
-  HookServices* services_;
+  SessionServices* services_;
   Duration stop_grace_period_secs_;
   RetryPolicy policy_;
   std::unique_ptr<CoordinatedSession> session_;

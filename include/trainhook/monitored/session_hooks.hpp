@@ -28,7 +28,7 @@ class SessionHooks {
  public:
   /// @param services must outlive this
   /// @throws InvalidArgumentError if a hook occurs twice in the list.
-  TRAINHOOK_DECL SessionHooks(const HookList& entries, HookServices& services);
+  TRAINHOOK_DECL SessionHooks(const HookList& entries, SessionServices& services);
   SessionHooks(const SessionHooks&) = delete;
   SessionHooks& operator=(const SessionHooks&) = delete;
 
@@ -56,7 +56,7 @@ class SessionHooks {
 
  private:
   Hooks hooks_;
-  HookServices* services_;
+  SessionServices* services_;
   std::shared_ptr<HookStates> states_;  // null: no state is in a graph
   Graph* graph_ = nullptr;              // the graph with the state
   std::size_t claimed_ = 0;             // the number of claimed hooks

@@ -16,13 +16,13 @@ namespace trainhook {
 
 class ChiefSessionCreator;
 class Graph;
-class HookServices;
 class SessionCreator;
 struct MonitoredTrainingSessionOptions;
 
 namespace detail {
 
 class RecoverableSession;
+class SessionServices;
 
 }  // namespace detail
 
@@ -58,11 +58,11 @@ class SessionPeers : public Peers {
   virtual void run_failed() noexcept {}
 
   /// A run has ended: starts the round of this step if one is due, without waiting.
-  virtual void begin_round(detail::RecoverableSession& /*session*/, HookServices& /*services*/) {}
+  virtual void begin_round(detail::RecoverableSession& /*session*/, detail::SessionServices& /*services*/) {}
 
   /// Whether the loop ends. Passes the stop request, or the error of a process that has failed, to the session.
   [[nodiscard]] TRAINHOOK_DECL virtual bool should_stop(detail::RecoverableSession& session,
-                                                        HookServices& services) noexcept;
+                                                        detail::SessionServices& services) noexcept;
 
   /// Whether the reason to stop that counts for all is an interruption, if that of this process is `mine`.
   [[nodiscard]] virtual bool is_interrupted(bool mine) const noexcept { return mine; }
@@ -70,7 +70,7 @@ class SessionPeers : public Peers {
   /// This process ends alone, for example at the end of its input: the others stop at the end of their step. If one of
   /// them has failed meanwhile, the session gets that error.
   virtual void leave(const std::string& /*reason*/, detail::RecoverableSession& /*session*/,
-                     HookServices& /*services*/) {}
+                     detail::SessionServices& /*services*/) {}
 
   /// After the hooks have ended, with an error or null; then as `fail`. @throws the error of another process.
   virtual void finish(const std::exception_ptr& /*error*/, Duration /*stop_grace_period_secs*/) {}

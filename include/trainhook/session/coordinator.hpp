@@ -1,22 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Coordinator: stops the threads of a program together and passes their first error to the caller.
+/// Coordinator: stops the threads of a program together and passes their first error to the caller. LooperThread: one
+/// of them, which calls a function repeatedly.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <trainhook/core/clock.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/session/clean_stop.hpp>
 
 namespace trainhook {
 
+/// How long `join` and `close()` wait for background threads by default.
+inline constexpr Duration kDefaultStopGracePeriod = std::chrono::seconds(120);
+
+/// True if the error is of one of these types or of a type derived from one. False for null.
+template <class... Types>
+[[nodiscard]] bool is_any_of(const std::exception_ptr& error) noexcept {
+  const auto is_a = [&error]<class Type>(std::type_identity<Type>) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Type&) { return true; } catch (...) {
+      return false;
+    }
+  };
+  return error != nullptr && (is_a(std::type_identity<Types>()) || ...);
+}
+
+/// Returns true for errors that are a normal end, for example `is_end_of_input` or `is_any_of<Done, OutOfRangeError>`.
+/// Called from any thread; must not throw.
+using IsCleanStop = bool (*)(const std::exception_ptr& error) noexcept;
+
+/// True for an OutOfRangeError, which means that the input has ended, a normal end of a loop. False for null.
+[[nodiscard]] TRAINHOOK_DECL bool is_end_of_input(const std::exception_ptr& error) noexcept;
+
+namespace detail {
+
+/// @throws InvalidArgumentError, naming `owner`, for a negative period.
+TRAINHOOK_DECL void check_grace_period(std::string_view owner, Duration period);
+
+}  // namespace detail
 /// Stops several threads together. A thread watches `should_stop()` or its stop token and ends soon after a stop was
 /// requested. The destructor requests a stop and waits for no thread that is still running. All calls are thread-safe.
 /// In a forked child, which has no such threads, `should_stop()` is true, and nothing waits. Source: TensorFlow's
@@ -91,6 +124,35 @@ namespace detail {
 TRAINHOOK_DECL bool wait_for_stop(const std::stop_token& stop, Clock& clock, Duration deadline);
 
 }  // namespace detail
+/// The functions that a LooperThread calls. Source: the methods of TensorFlow's `LooperThread`.
+struct LooperThreadOptions {
+  OptionalDuration timer_interval_secs{};  ///< from the start of one call to the next; none: no pause
+  std::function<void()> target{};          ///< called in each round
+  std::function<void()> start_loop{};      ///< called once before the first round; may be empty
+  std::function<void()> stop_loop{};       ///< called once after the last round, except after an error; may be empty
+};
+
+/// Calls `target` immediately and then at fixed multiples of the interval: late calls catch up, and the schedule does
+/// not drift. Uses the coordinator's clock; a stop request ends the wait. An exception from `target` requests a stop
+/// with that error. Source: TensorFlow's `LooperThread`.
+class LooperThread {
+ public:
+  /// `coordinator` must outlive this object; its clock, and everything that the functions use, must outlive the thread.
+  /// @throws InvalidArgumentError for a negative interval or an empty target.
+  TRAINHOOK_DECL LooperThread(Coordinator& coordinator, LooperThreadOptions options);
+
+  /// Starts a thread of the coordinator, which joins it.
+  TRAINHOOK_DECL void start() const;
+
+  /// Creates a looper thread and starts it.
+  TRAINHOOK_DECL static LooperThread loop(Coordinator& coordinator, std::optional<Duration> timer_interval_secs,
+                                          std::function<void()> target);
+
+ private:
+  Coordinator* coordinator_;
+  LooperThreadOptions options_;
+};
+
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

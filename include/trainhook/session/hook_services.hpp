@@ -23,6 +23,10 @@ class FileSystem;
 class FileWriterCache;
 class SessionRunHook;
 
+namespace detail {
+class SessionServices;
+}  // namespace detail
+
 /// A named measure of a model's quality.
 struct Metric {
   std::string name{};
@@ -46,59 +50,43 @@ using PublishedMetrics = std::vector<std::pair<std::string, PublishedMetric>>;
 /// `abort`.
 class HookServices {
  public:
-  TRAINHOOK_DECL HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers,
-                              Peers& peers = Peers::none()) noexcept;
-
   [[nodiscard]] FileSystem& file_system() const noexcept { return *file_system_; }
   [[nodiscard]] Clock& clock() const noexcept { return *clock_; }
-
-  /// The process that made the session. In a forked child the session is dead: it neither runs nor ends.
-  [[nodiscard]] const detail::ProcessMark& process() const noexcept { return process_; }
 
   /// The writers of event files, one per directory. The session closes them.
   [[nodiscard]] FileWriterCache& writers() const noexcept { return *writers_; }
 
-  /// The checkpoint that the current session was restored from; empty: none.
-  [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
-
-  /// For the session's owner, after each creation of the session: replaces the published metrics by those of the
-  /// restored checkpoint.
-  void start_session(std::string restored_from) noexcept {
-    metrics_.swap(restored_metrics_);
-    restored_metrics_.clear();
-    newest_checkpoint_ = restored_from;
-    restored_from_ = std::move(restored_from);
-    put_off_.clear();
-  }
+  /// The other processes of the job; a process alone has peers that change nothing.
+  [[nodiscard]] Peers& peers() const noexcept { return *peers_; }
 
   /// The session; empty before it is made, and from its loss until it is made again. For a hook's `abort`, and for
   /// callbacks that get no session.
   [[nodiscard]] SessionRef session() const noexcept { return session_; }
 
-  /// For the session's owner, once the hooks know the session, and with an empty reference before it goes.
-  void set_session(SessionRef session) noexcept { session_ = session; }
+  /// The checkpoint that the current session was restored from; empty: none.
+  [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
+
+  /// The checkpoint that the session saved last or was restored from; empty: none.
+  [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
+
+  /// Asks the saver hooks for a checkpoint at the next step boundary, whatever their periods. In a job of several
+  /// processes this is a wish of one of them, until all have agreed on it.
+  void request_save() {
+    if (peers_->agrees_to_save()) ++num_save_requests_;
+  }
+
+  /// Asks every hook and returns why the model must not be saved now, or nothing. A hook must call it before it saves
+  /// the model.
+  [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
 
   /// For a hook that postpones work from `after_create_session` to its first `before_run`. A step function may run the
   /// session before any `before_run`, so the session calls `action` before each step function, and before the hooks'
   /// `end`, since there may have been no run at all.
   void before_step_function(std::function<void(SessionRef session)> action) { put_off_.push_back(std::move(action)); }
 
-  /// For the session's owner, before each step function and before the hooks' `end`.
-  TRAINHOOK_DECL void prepare_step_function(SessionRef session) const;
-
   /// For a hook that saves on a thread of its own, in `begin`: `wait` returns when all that it has started is written.
   /// The session calls it after each loss, before it looks for a checkpoint to resume from.
   void before_recovery(std::function<void()> wait) { background_saves_.push_back(std::move(wait)); }
-
-  /// For the session's owner, before it recreates a lost session.
-  TRAINHOOK_DECL void wait_for_background_saves() const;
-
-  /// For a hook that has something which another process waits for: the session calls `action`, which must not throw,
-  /// when its end begins, before the first `end` or `abort`.
-  void before_end(std::function<void()> action) { before_end_.push_back(std::move(action)); }
-
-  /// For the session's owner, when the session's end begins.
-  TRAINHOOK_DECL void begin_end() const noexcept;
 
   /// Sets the reason that the session's `why_it_ended()` returns; the first one counts. For a hook that requests a stop
   /// from the coordinator; during a run, pass the reason to `SessionRunContext::request_stop`.
@@ -108,43 +96,11 @@ class HookServices {
     stop_reason_ = std::move(reason);
     is_interrupted_ = is_interruption;
   }
-  [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
-
-  /// For the session's owner, after a loss: returns the reason and forgets it, so that the next request sets its own.
-  [[nodiscard]] std::string take_stop_reason() noexcept {
-    is_interrupted_ = false;
-    return std::exchange(stop_reason_, {});
-  }
 
   /// For a hook's `end`: true if the run ends because of a signal or the like, the same in all processes of a job. A
   /// later run resumes it, so do nothing that a run without the interruption would not do at this step, such as one
   /// more evaluation.
   [[nodiscard]] bool is_interrupted() const noexcept { return is_interrupted_; }
-
-  /// For the session's owner: what all processes of the job have agreed on.
-  void set_interrupted(bool is_interrupted) noexcept { is_interrupted_ = is_interrupted; }
-
-  /// The checkpoint that the session saved last or was restored from; empty: none.
-  [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
-  void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
-
-  /// The other processes of the job; a process alone has peers that change nothing.
-  [[nodiscard]] Peers& peers() const noexcept { return *peers_; }
-
-  /// Asks the saver hooks for a checkpoint at the next step boundary, whatever their periods. In a job of several
-  /// processes this is a wish of one of them, until all have agreed on it.
-  void request_save() {
-    if (peers_->agrees_to_save()) ++num_save_requests_;
-  }
-  [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
-
-  /// For the session's owner: all have agreed on a save.
-  void grant_save() noexcept { ++num_save_requests_; }
-
-  /// For the `begin` of a hook that publishes metrics called `<name>/...`.
-  /// @param type the hook's, for the message
-  /// @throws InvalidArgumentError if another hook of the session has that name: hooks would read a mixture of both.
-  TRAINHOOK_DECL void claim_metrics(const SessionRunHook& hook, std::string_view type, std::string_view name);
 
   /// Publishes a metric for other hooks; it replaces an earlier one of that name.
   void publish(std::string_view name, PublishedMetric metric) { entry(metrics_, name) = metric; }
@@ -153,28 +109,16 @@ class HookServices {
   /// checkpoint.
   [[nodiscard]] TRAINHOOK_DECL const PublishedMetric* metric(std::string_view name) const noexcept;
 
-  /// All metrics, for the checkpoint.
-  [[nodiscard]] const PublishedMetrics& metrics() const noexcept { return metrics_; }
+ private:
+  friend class detail::SessionServices;
 
-  /// The metrics of a checkpoint that is being restored; they are published once the session has been created.
-  [[nodiscard]] PublishedMetrics& restored_metrics() noexcept { return restored_metrics_; }
+  TRAINHOOK_DECL HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers, Peers& peers) noexcept;
+  HookServices(const HookServices&) = default;  // only as part of a SessionServices
+  HookServices& operator=(const HookServices&) = default;
 
-  /// The metric of that name; adds it if it is missing.
+  // The metric of that name; adds it if it is missing.
   [[nodiscard]] TRAINHOOK_DECL static PublishedMetric& entry(PublishedMetrics& metrics, std::string_view name);
 
-  /// Asks every hook and returns why the model must not be saved now, or nothing. A hook must call it before it saves
-  /// the model.
-  [[nodiscard]] std::optional<std::string> save_veto() const { return save_veto_ ? save_veto_() : std::nullopt; }
-  void set_save_veto(std::function<std::optional<std::string>()> ask) { save_veto_ = std::move(ask); }
-
- private:
-  struct Publisher {
-    const SessionRunHook* hook;
-    std::string type;
-    std::string name;
-  };
-
-  detail::ProcessMark process_;
   FileSystem* file_system_;
   Clock* clock_;
   FileWriterCache* writers_;
@@ -185,15 +129,104 @@ class HookServices {
   std::string stop_reason_;
   bool is_interrupted_ = false;
   std::uint64_t num_save_requests_ = 0;
-  std::vector<Publisher> publishers_;
   PublishedMetrics metrics_;
-  PublishedMetrics restored_metrics_;
   std::function<std::optional<std::string>()> save_veto_;
   std::vector<std::function<void(SessionRef)>> put_off_;  // until the first run
   std::vector<std::function<void()>> background_saves_;   // each waits for those of one hook
+};
+
+namespace detail {
+
+/// The services of a monitored session, which owns them, with what authors of hooks do not need.
+class SessionServices final : public HookServices {
+ public:
+  TRAINHOOK_DECL SessionServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers,
+                                 Peers& peers = Peers::none()) noexcept;
+
+  /// What a hook's `services()` are. Every HookServices is one of these.
+  [[nodiscard]] static SessionServices& of(HookServices& services) noexcept {
+    return static_cast<SessionServices&>(services);
+  }
+
+  /// The process that made the session. In a forked child the session is dead: it neither runs nor ends.
+  [[nodiscard]] const ProcessMark& process() const noexcept { return process_; }
+
+  // For stock hooks.
+
+  /// For a hook that has something which another process waits for: the session calls `action`, which must not throw,
+  /// when its end begins, before the first `end` or `abort`.
+  void before_end(std::function<void()> action) { before_end_.push_back(std::move(action)); }
+
+  /// How often a checkpoint was requested, see `request_save`.
+  [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
+
+  void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
+
+  /// For the `begin` of a hook that publishes metrics called `<name>/...`.
+  /// @param type the hook's, for the message
+  /// @throws InvalidArgumentError if another hook of the session has that name: hooks would read a mixture of both.
+  TRAINHOOK_DECL void claim_metrics(const SessionRunHook& hook, std::string_view type, std::string_view name);
+
+  // For the session's owner.
+
+  /// After each creation of the session: replaces the published metrics by those of the restored checkpoint.
+  void start_session(std::string restored_from) noexcept {
+    metrics_.swap(restored_metrics_);
+    restored_metrics_.clear();
+    newest_checkpoint_ = restored_from;
+    restored_from_ = std::move(restored_from);
+    put_off_.clear();
+  }
+
+  /// Once the hooks know the session, and with an empty reference before it goes.
+  void set_session(SessionRef session) noexcept { session_ = session; }
+
+  /// Before each step function and before the hooks' `end`.
+  TRAINHOOK_DECL void prepare_step_function(SessionRef session) const;
+
+  /// Before a lost session is made again.
+  TRAINHOOK_DECL void wait_for_background_saves() const;
+
+  /// When the session's end begins.
+  TRAINHOOK_DECL void begin_end() const noexcept;
+
+  [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
+
+  /// After a loss: returns the reason and forgets it, so that the next request sets its own.
+  [[nodiscard]] std::string take_stop_reason() noexcept {
+    is_interrupted_ = false;
+    return std::exchange(stop_reason_, {});
+  }
+
+  /// What all processes of the job have agreed on.
+  void set_interrupted(bool is_interrupted) noexcept { is_interrupted_ = is_interrupted; }
+
+  /// All processes have agreed on a save.
+  void grant_save() noexcept { ++num_save_requests_; }
+
+  /// All metrics, for the checkpoint.
+  [[nodiscard]] const PublishedMetrics& metrics() const noexcept { return metrics_; }
+
+  /// The metrics of a checkpoint that is being restored; they are published once the session has been created.
+  [[nodiscard]] PublishedMetrics& restored_metrics() noexcept { return restored_metrics_; }
+  using HookServices::entry;
+
+  void set_save_veto(std::function<std::optional<std::string>()> ask) { save_veto_ = std::move(ask); }
+
+ private:
+  struct Publisher {
+    const SessionRunHook* hook;
+    std::string type;
+    std::string name;
+  };
+
+  ProcessMark process_;
+  std::vector<Publisher> publishers_;
+  PublishedMetrics restored_metrics_;
   std::vector<std::function<void()>> before_end_;
 };
 
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -42,8 +42,8 @@ class Peers {
   /// its error. All must call it at the same place: in the same callback, for the same step, of a hook that all have.
   [[nodiscard]] virtual std::string same_for_all(FunctionRef<std::string()> give) { return give(); }
 
-  /// For a save that is due for another reason than the step: whether it may be made now. If not, it is a wish, and
-  /// `HookServices::num_save_requests` counts it when all have agreed.
+  /// For a save that is due for another reason than the step: whether it may be made now. If not, it is a wish,
+  /// which counts when all have agreed.
   [[nodiscard]] virtual bool agrees_to_save() { return true; }
 
   /// For a saver hook, after each run and before it saves: the next step at which it may save because of the step

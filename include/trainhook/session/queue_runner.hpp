@@ -10,7 +10,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/queue_runner_def.hpp>
-#include <trainhook/session/clean_stop.hpp>
+#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {

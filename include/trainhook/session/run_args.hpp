@@ -29,13 +29,8 @@ enum class TraceLevel { None = 0, Software = 1, Hardware = 2, Full = 3 };
 struct RunOptions {
   TraceLevel trace_level = TraceLevel::None;  ///< above None: the engine fills `RunMetadata::node_stats`
   std::chrono::milliseconds timeout{0};       ///< 0: none; EigenSession throws DeadlineExceededError after it
-  int inter_op_thread_pool = 0;
-  bool output_partition_graphs = false;
-  bool report_tensor_allocations_upon_oom = false;
-  bool reset_disk_byte_usage = false;
-  std::vector<std::string> debug_tensor_watch_opts{};
 
-  /// Merges in the options of another hook for the same run: the larger number, the union of flags and lists.
+  /// Merges in the options of another hook for the same run: the larger of each.
   TRAINHOOK_DECL void merge(const RunOptions& other);
 };
 

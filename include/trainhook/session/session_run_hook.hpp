@@ -31,6 +31,8 @@ class HookServices;
 
 namespace detail {
 
+class HookAccess;
+
 /// When a timer last triggered; saved in checkpoints with the state of the timer's hook.
 struct TimerMark {
   std::optional<std::int64_t> step{};
@@ -143,23 +145,6 @@ class SessionRunHook {
   /// change. In a job, all ranks must have such a hook: if one alone had it, the ranks would train different models.
   [[nodiscard]] virtual bool writes_variables() const { return false; }
 
-  /// For a timer that is constructed with this hook: adds its mark to the state of the hook, in order of construction.
-  /// The address stays valid if the hook is moved.
-  [[nodiscard]] TRAINHOOK_DECL detail::TimerMark& add_timer();
-  [[nodiscard]] const std::vector<std::unique_ptr<detail::TimerMark>>& timers() const noexcept { return timers_; }
-
-  /// For the caller of the hook, before `begin`.
-  void attach(HookServices& services) noexcept { services_ = &services; }
-
-  /// For a session, before `attach`: claims the hook. Returns false if another session has it.
-  [[nodiscard]] bool claim() noexcept { return !claimed_.exchange(true); }
-
-  /// For the session that claimed the hook, after `end` or `abort`.
-  void release() noexcept {
-    services_ = nullptr;
-    claimed_ = false;
-  }
-
  protected:
   SessionRunHook() = default;
   SessionRunHook(const SessionRunHook& /*other*/) noexcept {}  // a copy belongs to no session
@@ -171,10 +156,39 @@ class SessionRunHook {
   [[nodiscard]] TRAINHOOK_DECL HookServices& services() const;
 
  private:
+  friend class detail::HookAccess;
+
   HookServices* services_ = nullptr;
   std::vector<std::unique_ptr<detail::TimerMark>> timers_;
   std::atomic<bool> claimed_ = false;
 };
+
+namespace detail {
+
+/// What a hook's session and its timers do to it.
+class HookAccess {
+ public:
+  /// For a timer that is constructed with this hook: adds its mark to the state of the hook, in order of construction.
+  /// The address stays valid if the hook is moved.
+  [[nodiscard]] TRAINHOOK_DECL static TimerMark& add_timer(SessionRunHook& hook);
+  [[nodiscard]] static const std::vector<std::unique_ptr<TimerMark>>& timers(const SessionRunHook& hook) noexcept {
+    return hook.timers_;
+  }
+
+  /// Before `begin`.
+  static void attach(SessionRunHook& hook, HookServices& services) noexcept { hook.services_ = &services; }
+
+  /// For a session, before `attach`: claims the hook. Returns false if another session has it.
+  [[nodiscard]] static bool claim(SessionRunHook& hook) noexcept { return !hook.claimed_.exchange(true); }
+
+  /// For the session that claimed the hook, after `end` or `abort`.
+  static void release(SessionRunHook& hook) noexcept {
+    hook.services_ = nullptr;
+    hook.claimed_ = false;
+  }
+};
+
+}  // namespace detail
 
 class HookList;
 

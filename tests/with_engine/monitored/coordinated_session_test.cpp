@@ -59,7 +59,7 @@ class CoordinatedSessionTest : public ::testing::Test {
   testing::ManualClock clock;
   testing::MemoryFileSystem disk;
   FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
-  HookServices services{disk, clock, writers};
+  detail::SessionServices services{disk, clock, writers};
   Graph graph;
   Output in = placeholder(graph, DType::Float, Shape{}, "in");
   Output out = identity(in, "out");

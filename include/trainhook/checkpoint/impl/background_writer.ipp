@@ -28,25 +28,24 @@ bool BackgroundWriter::is_busy() {
   return writing_ || waiting_.has_value();
 }
 
-std::optional<std::int64_t> BackgroundWriter::submit(std::int64_t step, Commit commit) {
+std::optional<Save> BackgroundWriter::submit(Save save) {
   if (!has_thread()) {
-    write_in_place(step, std::move(commit));
+    commit_in_place(std::move(save));
     return std::nullopt;
   }
-  std::optional<Job> replaced = Job{step, std::move(commit)};
+  std::optional<Save> replaced(std::move(save));
   {
     const std::scoped_lock lock(mutex_);
     std::swap(replaced, waiting_);
   }
   changed_.notify_all();
-  return replaced ? std::optional(replaced->step) : std::nullopt;
+  return replaced;
 }
 
-void BackgroundWriter::write_in_place(std::int64_t step, Commit commit) {
-  Job job{step, std::move(commit)};
-  Outcome outcome = run(job);
+void BackgroundWriter::commit_in_place(Save save) {
+  save.commit();
   const std::scoped_lock lock(mutex_);
-  add(std::move(outcome));
+  add(std::move(save));
 }
 
 bool BackgroundWriter::has_thread() {
@@ -61,14 +60,14 @@ bool BackgroundWriter::has_thread() {
   return thread_.joinable();
 }
 
-std::optional<BackgroundWriter::Outcome> BackgroundWriter::take_outcome() {
+std::optional<Save> BackgroundWriter::take_finished() {
   expect_here();
   const std::scoped_lock lock(mutex_);
-  if (outcomes_.empty()) return std::nullopt;
-  Outcome outcome = std::move(outcomes_.front());
-  outcomes_.pop_front();
-  outcomes_ready_.fetch_sub(1, std::memory_order_relaxed);
-  return outcome;
+  if (finished_.empty()) return std::nullopt;
+  Save save = std::move(finished_.front());
+  finished_.pop_front();
+  finished_ready_.fetch_sub(1, std::memory_order_relaxed);
+  return save;
 }
 
 void BackgroundWriter::wait() {
@@ -82,29 +81,20 @@ void BackgroundWriter::work() noexcept {
   for (;;) {
     changed_.wait(lock, [this] { return waiting_ || closing_; });
     if (!waiting_) return;
-    std::optional<Job> job = std::exchange(waiting_, std::nullopt);
+    Save save = std::move(*std::exchange(waiting_, std::nullopt));
     writing_ = true;
     lock.unlock();
-    Outcome outcome = run(*job);
-    job.reset();  // releases the model's memory, before anybody is told
+    save.commit();
     lock.lock();
     writing_ = false;
-    add(std::move(outcome));
+    add(std::move(save));
     changed_.notify_all();
   }
 }
 
-void BackgroundWriter::add(Outcome outcome) {
-  outcomes_.push_back(std::move(outcome));
-  outcomes_ready_.fetch_add(1, std::memory_order_release);
-}
-
-BackgroundWriter::Outcome BackgroundWriter::run(Job& job) noexcept {
-  Outcome outcome{.step = job.step};
-  try {
-    outcome.prefix = job.commit();
-  } catch (...) { outcome.error = std::current_exception(); }
-  return outcome;
+void BackgroundWriter::add(Save finished) {
+  finished_.push_back(std::move(finished));
+  finished_ready_.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace trainhook::detail

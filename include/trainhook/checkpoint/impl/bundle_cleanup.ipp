@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -164,28 +163,6 @@ class SaveFinisher {
 InterruptedSaves finish_interrupted_saves(FileSystem& file_system, const std::string& directory) {
   if (!file_system.is_directory(directory)) return {};
   return SaveFinisher(file_system, directory).run();
-}
-
-bool begin_removal(FileSystem& file_system, const std::string& prefix, std::vector<std::string>& records) noexcept {
-  try {
-    std::ranges::move(remove_checkpoint_files(file_system, prefix), std::back_inserter(records));
-    return true;
-  } catch (...) {
-    log_warning("the old checkpoint {} could not be removed and is tried again at the next save: {}", prefix,
-                describe(std::current_exception()));
-    return false;
-  }
-}
-
-void end_removals(FileSystem& file_system, const std::string& state_file, std::vector<std::string>& records,
-                  FunctionRef<void()> write_state) noexcept {
-  try {
-    write_state();
-    for (; !records.empty(); records.pop_back()) remove_if_there(file_system, records.back());
-  } catch (...) {
-    log_warning("until the next save, {} lists checkpoints that were removed, or the last file of one is left: {}",
-                state_file, describe(std::current_exception()));
-  }
 }
 
 }  // namespace trainhook::detail

@@ -55,7 +55,7 @@ inline void log_what_was_finished(const InterruptedSaves& found, const std::stri
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
-std::shared_ptr<DirectoryHold> take_directory(HookServices& services, const CheckpointClaim& wanted) {
+std::shared_ptr<DirectoryHold> take_directory(SessionServices& services, const CheckpointClaim& wanted) {
   FileSystem& file_system = services.file_system();
   const std::string& directory = wanted.directory;
   file_system.make_directories(directory);
@@ -73,7 +73,7 @@ std::shared_ptr<DirectoryHold> take_directory(HookServices& services, const Chec
   return hold;
 }
 
-std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, HookServices& services, CheckpointClaim wanted) {
+std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, SessionServices& services, CheckpointClaim wanted) {
   const std::string directory = plain_path(wanted.directory);
   for (const std::shared_ptr<CheckpointClaim>& held : checkpoint_claims(graph)) {
     if (plain_path(held->directory) != directory) continue;

@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include <trainhook/checkpoint/checkpoint_directory.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/retention.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

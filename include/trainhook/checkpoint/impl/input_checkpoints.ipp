@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle_writer.hpp>
@@ -122,18 +121,14 @@ std::set<std::int64_t> InputCheckpoints::saved_steps(const std::string& director
   return steps;
 }
 
-CheckpointState InputCheckpoints::read_list(const std::string& directory) const {
-  try {
-    return read_checkpoint_state(*file_system_, directory, latest_filename_).value_or(CheckpointState{});
-  } catch (const DataLossError& error) {
-    log_warning("checkpoint state of {} is ignored: {}", directory, error.what());
-    return {};
-  }
+CheckpointDirectory InputCheckpoints::listing(const std::string& directory) const {
+  return CheckpointDirectory(*file_system_, directory, latest_filename_, {.lists_what_goes = false});
 }
 
 std::set<std::int64_t> InputCheckpoints::listed_steps(const std::string& directory) const {
   std::set<std::int64_t> steps;
-  for (const std::string& prefix : read_list(directory).all_model_checkpoint_paths) {
+  const auto state = listing(directory).read();
+  for (const std::string& prefix : state.value_or(CheckpointState{}).all_model_checkpoint_paths) {
     if (base_name(without_step(prefix)) == basename_) steps.insert(step_of_checkpoint(prefix).value_or(0));
   }
   return steps;
@@ -184,10 +179,11 @@ void InputCheckpoints::write(const Snapshot& snapshot, std::int64_t step) const 
   writer.finish();
 }
 
-InputCheckpoints::Steps InputCheckpoints::steps_on_disk() const {
+InputCheckpoints::Steps InputCheckpoints::steps_on_disk(const std::set<std::string>& gone) const {
   const std::shared_ptr<CheckpointClaim> model = model_.lock();
   Steps steps;
   for (const std::string& prefix : checkpoints_listed_in(*file_system_, directory_)) {
+    if (gone.contains(prefix)) continue;
     const auto writes = [&](const auto& companion) { return companion->is_mine(prefix); };
     const std::int64_t step = step_of_checkpoint(prefix).value_or(0);
     if (base_name(without_step(prefix)) == basename_) {
@@ -199,55 +195,41 @@ InputCheckpoints::Steps InputCheckpoints::steps_on_disk() const {
   return steps;
 }
 
-void InputCheckpoints::write_list(const std::vector<std::int64_t>& lost,
-                                  const std::vector<std::int64_t>& existing) const {
-  CheckpointState state;
-  for (const auto* const steps : {&lost, &existing}) {
-    for (const std::int64_t step : *steps) state.all_model_checkpoint_paths.push_back(prefix_of(step));
-  }
-  const std::string path = join_path(directory_, latest_filename_);
-  if (state.all_model_checkpoint_paths.empty()) {
-    if (read_list(directory_).all_model_checkpoint_paths.empty()) return;  // there is none, or it is not ours
-    file_system_->remove_file(path);
-    file_system_->sync_directory(directory_);
-    return;
-  }
-  state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
-  const CheckpointState now = read_list(directory_);
-  if (now.model_checkpoint_path == state.model_checkpoint_path &&
-      now.all_model_checkpoint_paths == state.all_model_checkpoint_paths)
-    return;
-  update_checkpoint_state(*file_system_, directory_, std::move(state), latest_filename_);
-}
-
 void InputCheckpoints::remove_obsolete(std::int64_t saved_step) const noexcept {
   try {
     const Steps steps = steps_on_disk();
-    const std::set<std::int64_t> needed = needed_for(steps.models, steps.inputs);
-    std::vector<std::int64_t> lost, kept, obsolete;
+    CheckpointDirectory::List stays, goes;
     for (const std::int64_t step : listed_steps(directory_)) {
       if (std::ranges::binary_search(steps.models, step) && !std::ranges::binary_search(steps.inputs, step))
-        lost.push_back(step);  // stays listed, so that its model is not mistaken for one without input
+        stays.push_back({.prefix = prefix_of(step)});  // lost: so that its model is not mistaken for one without input
     }
     for (const std::int64_t step : steps.inputs) {
-      if (step <= saved_step) (needed.contains(step) ? kept : obsolete).push_back(step);  // a later one: being saved
+      if (step <= saved_step)  // a later one: being saved
+        (steps.needs(step) ? stays : goes).push_back({.prefix = prefix_of(step)});
     }
-    write_list(lost, kept);
-    for (const std::int64_t step : obsolete) remove_checkpoint(*file_system_, prefix_of(step));
+    CheckpointDirectory directory = listing(directory_);
+    if (goes.empty() && directory.lists(stays)) return;
+    directory.update(stays, goes, std::nullopt, [](const ListedCheckpoint& /*removed*/) {});
   } catch (...) {
     log_warning("input checkpoints in {} could not be tidied up and are tried again at the next save: {}", directory_,
                 describe(std::current_exception()));
   }
 }
 
-std::set<std::int64_t> InputCheckpoints::needed_for(const std::vector<std::int64_t>& models,
-                                                    const std::vector<std::int64_t>& inputs) {
-  std::set<std::int64_t> needed;
-  for (const std::int64_t model : models) {
-    const auto later = std::ranges::upper_bound(inputs, model);  // sorted by step
-    if (later != inputs.begin()) needed.insert(*std::prev(later));
+std::vector<std::string> InputCheckpoints::obsolete(std::int64_t global_step, const std::set<std::string>& gone) const {
+  const Steps steps = steps_on_disk(gone);
+  std::vector<std::string> prefixes;
+  if (!std::ranges::binary_search(steps.inputs, global_step)) return prefixes;
+  for (const std::int64_t step : steps.inputs) {
+    if (step <= global_step && !steps.needs(step)) prefixes.push_back(prefix_of(step));
   }
-  return needed;
+  return prefixes;
+}
+
+bool InputCheckpoints::Steps::needs(std::int64_t input) const {
+  const auto model = std::ranges::lower_bound(models, input);
+  const auto next = std::ranges::upper_bound(inputs, input);
+  return model != models.end() && (next == inputs.end() || *model < *next);
 }
 
 }  // namespace trainhook::detail

@@ -15,49 +15,16 @@
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/checkpoint_directory.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/directory_hold.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
-#include <trainhook/checkpoint/retention.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook::detail {
-
-/// The input checkpoints that an InputCheckpoints of the options' names removes once the models `removed` are gone:
-/// those up to the step of `newest` that no model on disk would be restored with.
-inline std::vector<std::string> obsolete_inputs(FileSystem& file_system, const std::string& newest,
-                                                const std::set<std::string>& removed, const PruneOptions& options) {
-  std::vector<std::int64_t> inputs;
-  std::vector<std::int64_t> models;
-  for (const std::string& prefix : checkpoints_listed_in(file_system, parent_path(newest))) {
-    if (!removed.contains(prefix))
-      (base_name(without_step(prefix)) == options.input_basename ? inputs : models)
-          .push_back(step_of_checkpoint(prefix).value());
-  }
-  const std::optional<std::int64_t> last = step_of_checkpoint(newest);
-  std::vector<std::string> obsolete;
-  if (!last || !std::ranges::binary_search(inputs, *last)) return obsolete;
-  const std::set<std::int64_t> needed = InputCheckpoints::needed_for(models, inputs);
-  for (const std::int64_t step : inputs) {
-    if (step <= *last && !needed.contains(step))
-      obsolete.push_back(fmt::format("{}-{}", join_path(parent_path(newest), options.input_basename), step));
-  }
-  return obsolete;
-}
-
-/// Removes those.
-inline void remove_obsolete_inputs(FileSystem& file_system, const std::string& newest, const PruneOptions& options) {
-  const auto model = std::make_shared<CheckpointClaim>();
-  model->directory = parent_path(newest);
-  model->basename = base_name(without_step(newest));
-  const auto inputs =
-      std::make_shared<InputCheckpoints>(file_system, options.input_basename, options.input_latest_filename);
-  inputs->follow(model);
-  inputs->tidy(step_of_checkpoint(newest).value());
-}
 
 /// The path that the saver of the directory writes to, without a step.
 inline std::string save_path_of(FileSystem& file_system, const std::string& directory,
@@ -106,11 +73,17 @@ std::vector<std::string> prune_checkpoints(const std::string& directory, const P
   std::vector<std::string> removed = retention.too_many(now);
   if (kept.empty()) return removed;
   if (!options.dry_run) retention.tidy(now);
-  const std::vector<std::string> inputs =
-      detail::obsolete_inputs(file_system, kept.back(), {removed.begin(), removed.end()}, options);
-  removed.insert(removed.end(), inputs.begin(), inputs.end());
+  const auto model = std::make_shared<detail::CheckpointClaim>();
+  model->directory = parent_path(kept.back());
+  const auto input =
+      std::make_shared<detail::InputCheckpoints>(file_system, options.input_basename, options.input_latest_filename);
+  input->follow(model);
+  if (const std::optional<std::int64_t> newest = step_of_checkpoint(kept.back())) {
+    const std::vector<std::string> inputs = input->obsolete(*newest, {removed.begin(), removed.end()});
+    if (!options.dry_run && !inputs.empty()) input->tidy(*newest);
+    removed.insert(removed.end(), inputs.begin(), inputs.end());
+  }
   if (options.dry_run) return removed;
-  if (!inputs.empty()) detail::remove_obsolete_inputs(file_system, kept.back(), options);
   std::erase_if(removed, [&](const std::string& prefix) { return checkpoint_exists(file_system, prefix); });
   return removed;
 }

@@ -8,6 +8,7 @@
 #endif
 
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_directory.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_manager.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
@@ -16,9 +17,7 @@
 #include <trainhook/checkpoint/impl/init_from_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/iterator_saveable.ipp>
-#include <trainhook/checkpoint/impl/lock_holder.ipp>
 #include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
-#include <trainhook/checkpoint/impl/retention.ipp>
 #include <trainhook/checkpoint/impl/run_record.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>

@@ -43,7 +43,8 @@ InMemoryEvaluatorHook::~InMemoryEvaluatorHook() = default;
 
 void InMemoryEvaluatorHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "InMemoryEvaluatorHook");
-  services().claim_metrics(*this, "InMemoryEvaluatorHook", options_.name.empty() ? "eval" : options_.name);
+  detail::SessionServices::of(services())
+      .claim_metrics(*this, "InMemoryEvaluatorHook", options_.name.empty() ? "eval" : options_.name);
   evaluated_.reset();
   restored_ = false;
   evaluation_ =

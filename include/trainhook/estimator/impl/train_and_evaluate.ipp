@@ -23,6 +23,7 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook::detail {
 
@@ -47,7 +48,8 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
 
   using CheckpointSaverListener::begin;
   void begin(Graph& /*graph*/) override {
-    services().claim_metrics(*this, "train_and_evaluate", spec_->name.empty() ? "eval" : spec_->name);
+    detail::SessionServices::of(services())
+        .claim_metrics(*this, "train_and_evaluate", spec_->name.empty() ? "eval" : spec_->name);
   }
 
   void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override {
@@ -63,7 +65,7 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
   void end(SessionRef /*session*/) override { is_ending_ = true; }
 
   void before_save(SessionRef /*session*/, std::int64_t global_step) override {
-    const std::uint64_t requests = services().num_save_requests();
+    const std::uint64_t requests = detail::SessionServices::of(services()).num_save_requests();
     const bool is_requested = std::exchange(num_save_requests_, requests) != requests;
     if (is_ending_) {
       taken_[global_step] = services().is_interrupted() ? TakenFor::Interruption : TakenFor::Extra;

@@ -20,8 +20,7 @@
 namespace trainhook {
 
 AsyncCheckpointSaverHook::AsyncCheckpointSaverHook(Options options)
-    : CheckpointSaverHook(std::make_unique<detail::CheckpointJob>("AsyncCheckpointSaverHook", std::move(options),
-                                                                  detail::SaveStart::LogThenListeners)) {}
+    : CheckpointSaverHook("AsyncCheckpointSaverHook", std::move(options), detail::SaveStart::LogThenListeners) {}
 
 AsyncCheckpointSaverHook::AsyncCheckpointSaverHook(AsyncCheckpointSaverHook&& other) noexcept = default;
 
@@ -47,14 +46,14 @@ void AsyncCheckpointSaverHook::begin(Graph& graph) {
 
 void AsyncCheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   writer_->wait();
-  take_outcomes(session);
+  report_finished(session);
   CheckpointSaverHook::after_create_session(session, coordinator);
 }
 
 void AsyncCheckpointSaverHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   job_->keep_directory(context);
-  if (writer_->has_outcome() && take_outcomes(context.session())) context.request_stop();
-  if (job_->is_due(context) && save(context.session(), context.global_step())) context.request_stop();
+  if (writer_->has_finished() && report_finished(context.session())) context.request_stop();
+  if (job_->is_due(context) && save(*job_, context.session(), context.global_step())) context.request_stop();
 }
 
 void AsyncCheckpointSaverHook::end(SessionRef session) {
@@ -62,7 +61,7 @@ void AsyncCheckpointSaverHook::end(SessionRef session) {
   try {
     job_->fetch_parts();
     writer_->wait();
-    take_outcomes(session);
+    report_finished(session);
   } catch (...) { failure = std::current_exception(); }
   try {
     job_->end(session);
@@ -76,28 +75,24 @@ void AsyncCheckpointSaverHook::end(SessionRef session) {
 void AsyncCheckpointSaverHook::abort(const std::exception_ptr& /*error*/) noexcept {
   if (writer_ != nullptr) {
     writer_->wait();
-    while (const auto outcome = writer_->take_outcome()) job_->finish(outcome->step, outcome->prefix, outcome->error);
+    while (const auto save = writer_->take_finished()) job_->abort_save(*save);
     writer_.reset();
   }
   job_->abort();
 }
 
-bool AsyncCheckpointSaverHook::save(SessionRef session, std::int64_t step) {
+bool AsyncCheckpointSaverHook::save(detail::CheckpointJob& job, SessionRef session, std::int64_t step) {
   if (writer_->is_busy() && !may_overlap(step)) return false;
-  const bool stop = take_outcomes(session);
-  if (job_->is_vetoed(session, step)) return stop;
+  const bool stop = report_finished(session);
   const bool later = writer_->has_thread();  // asked once: what is no snapshot is not for a thread
-  const auto when = later ? detail::CheckpointJob::Commit::Later : detail::CheckpointJob::Commit::AtOnce;
-  job_->prepare(session, step, when);
-  try {
-    job_->start_save(session, step);
-    auto commit = job_->take(session, step, when);
-    if (!later) {
-      writer_->write_in_place(step, std::move(commit));
-    } else if (const auto replaced = writer_->submit(step, std::move(commit))) {
-      report_replaced(session, *replaced, step);
-    }
-  } catch (...) { job_->failed(session, step, std::current_exception()); }
+  using Commit = detail::CheckpointJob::Commit;
+  auto save = job.begin_save(session, step, later ? Commit::Later : Commit::AtOnce);
+  if (!save) return stop;
+  if (!later) {
+    writer_->commit_in_place(*std::move(save));
+  } else if (const auto replaced = writer_->submit(*std::move(save))) {
+    report_replaced(session, *replaced, step);
+  }
   return stop;
 }
 
@@ -114,24 +109,20 @@ bool AsyncCheckpointSaverHook::may_overlap(std::int64_t step) {
   return false;
 }
 
-void AsyncCheckpointSaverHook::report_replaced(SessionRef session, std::int64_t step, std::int64_t by) {
-  const std::string reason =
-      fmt::format("the checkpoint of step {} was waiting to be written and is replaced by that of step {}", step, by);
+void AsyncCheckpointSaverHook::report_replaced(SessionRef session, const detail::Save& replaced, std::int64_t by) {
+  const std::string reason = fmt::format(
+      "the checkpoint of step {} was waiting to be written and is replaced by that of step {}", replaced.step(), by);
   log_warning("{}: {}", job_->hook(), reason);
-  job_->not_saved(session, step, std::make_exception_ptr(CancelledError(reason)));
+  job_->tell_failure(session, replaced.step(), std::make_exception_ptr(CancelledError(reason)));
 }
 
-bool AsyncCheckpointSaverHook::take_outcomes(SessionRef session) {
+bool AsyncCheckpointSaverHook::report_finished(SessionRef session) {
   bool stop = false;
   std::exception_ptr failure;
-  while (const auto outcome = writer_->take_outcome()) {
+  while (const auto save = writer_->take_finished()) {
     skipping_ = false;
     try {
-      if (outcome->error != nullptr) {
-        job_->failed(session, outcome->step, outcome->error);
-      } else {
-        stop |= job_->committed(session, outcome->step, outcome->prefix);
-      }
+      stop |= job_->finish_save(session, *save);
     } catch (...) {
       if (failure == nullptr) failure = std::current_exception();
     }

@@ -59,8 +59,9 @@ void BestCheckpointHook::after_create_session(SessionRef session, Coordinator& /
   if (restored != nullptr && restored->step < read_global_step(session, global_step_)) seen_ = restored->step;
   has_run_ = false;
   if (folder_ != nullptr) return;
-  folder_ = std::make_unique<detail::BestCheckpoints>(options_, services(), session.graph(),
-                                                      detail::claim_beside(session.graph(), options_.directory));
+  folder_ =
+      std::make_unique<detail::BestCheckpoints>(options_, detail::SessionServices::of(services()), session.graph(),
+                                                detail::claim_beside(session.graph(), options_.directory));
   best_ = folder_->best();
 }
 

@@ -11,10 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_cleanup.hpp>
-#include <trainhook/checkpoint/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
-#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
@@ -27,7 +24,6 @@
 #include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {
 
@@ -37,7 +33,13 @@ inline SaverOptions saver_options_of(const Graph& graph) {
   return savers.size() == 1 && savers.front() != nullptr ? savers.front()->options() : SaverOptions{};
 }
 
-BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, HookServices& services, const Graph& graph,
+inline CheckpointDirectory::List worst_first(const std::vector<BestCheckpoint>& best) {
+  CheckpointDirectory::List list;
+  for (auto one = best.rbegin(); one != best.rend(); ++one) list.push_back({.prefix = one->prefix});
+  return list;
+}
+
+BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, SessionServices& services, const Graph& graph,
                                  std::shared_ptr<CheckpointClaim> model)
     : options_(std::move(options)),
       services_(&services),
@@ -54,6 +56,7 @@ BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, HookServices& se
   claim_->hook = "BestCheckpointHook";
   claim_->directory_lock = model_ != nullptr ? model_->directory_lock : DirectoryLock::Auto;
   claim_->hold = take_directory(services, *claim_);
+  directory_.emplace(services.file_system(), claim_->directory, kLatestFilename, CheckpointDirectory::Options{});
   if (model_ != nullptr) {
     for (const auto& companion : model_->companions) companion->join(claim_);
   }
@@ -89,14 +92,13 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
   std::vector<BestCheckpoint> all = best_;
   all.insert(all.end(), surplus_.begin(), surplus_.end());
   std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });
-  records_.push_back(unlisted_index_path(fmt::format("{}-{}", request.save_path, step), bundle_temporary_suffix()));
-  services_->file_system().create_writable(records_.back(), WriteMode::Exclusive)->close();
+  const std::string expected = saver_.prefix_of(request);
+  directory_->mark(expected);
   std::string prefix;
   try {
     prefix = saver_.save(session, request);
   } catch (...) {
-    remove_silently(services_->file_system(), records_.back());
-    records_.pop_back();
+    directory_->unmark(expected);
     throw;
   }
   all.push_back({.step = step, .value = value, .prefix = prefix});
@@ -143,17 +145,12 @@ std::set<std::string> BestCheckpoints::own_names() {
     const auto state = read_checkpoint_state(file_system, claim_->directory, std::string(kLatestFilename));
     for (const std::string& listed : state.value_or(CheckpointState{}).all_model_checkpoint_paths) {
       const std::string prefix = own_or_listed(file_system, claim_->directory, listed);
-      if (plain_path(parent_path(prefix)) == plain_path(claim_->directory)) own.emplace(base_name(prefix));
+      if (directory_->has(prefix)) own.emplace(base_name(prefix));
     }
   } catch (const DataLossError& error) {
     log_warning("BestCheckpointHook: checkpoint state of {} is ignored: {}", claim_->directory, error.what());
   }
-  for (const std::string& name : file_system.list_directory(claim_->directory)) {
-    if (const std::optional<TemporaryIndex> record = unlisted_index(name)) {
-      own.insert(record->base);
-      records_.push_back(join_path(claim_->directory, name));
-    }
-  }
+  for (const std::string& prefix : directory_->find_marked()) own.emplace(base_name(prefix));
   return own;
 }
 
@@ -164,33 +161,16 @@ void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
   const std::size_t keep = (std::min)(all.size(), static_cast<std::size_t>(options_.keep));
   best_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep));
   surplus_.assign(all.begin() + static_cast<std::ptrdiff_t>(keep), all.end());
-  list();  // what goes is listed until it is gone, so that a process that comes after a kill knows whose it is
-  FileSystem& file_system = services_->file_system();
-  std::erase_if(surplus_, [&](const BestCheckpoint& one) {
-    if (!begin_removal(file_system, one.prefix, records_)) return false;
-    log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", one.prefix,
-             options_.metric, one.value, options_.keep);
-    return true;
+  if (best_.empty()) return directory_->remove_records();
+  const CheckpointDirectory::List stays = worst_first(best_);  // the last one counts as the newest
+  CheckpointDirectory::List goes = worst_first(surplus_);
+  if (goes.empty() && !directory_->has_records() && directory_->lists(stays)) return;
+  directory_->update(stays, goes, std::nullopt, [this](const ListedCheckpoint& removed) {
+    const auto one = std::ranges::find(surplus_, removed.prefix, &BestCheckpoint::prefix);
+    log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", one->prefix,
+             options_.metric, one->value, options_.keep);
+    surplus_.erase(one);
   });
-  end_removals(file_system, join_path(claim_->directory, kLatestFilename), records_, [this] { list(); });
-}
-
-void BestCheckpoints::list() const {
-  if (best_.empty()) return;
-  FileSystem& file_system = services_->file_system();
-  std::vector<std::string> prefixes;  // the last one counts as the newest
-  for (auto one = surplus_.rbegin(); one != surplus_.rend(); ++one) {
-    if (checkpoint_exists(file_system, one->prefix)) prefixes.push_back(one->prefix);
-  }
-  for (auto one = best_.rbegin(); one != best_.rend(); ++one) prefixes.push_back(one->prefix);
-  try {
-    const auto state = get_checkpoint_state(file_system, claim_->directory);
-    if (state && state->model_checkpoint_path == prefixes.back() && state->all_model_checkpoint_paths == prefixes)
-      return;
-  } catch (const InvalidArgumentError&) {  // it names no newest
-  }
-  update_checkpoint_state(file_system, claim_->directory,
-                          {.model_checkpoint_path = prefixes.back(), .all_model_checkpoint_paths = prefixes});
 }
 
 }  // namespace trainhook::detail

@@ -17,7 +17,6 @@
 #include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
-#include <trainhook/checkpoint/restore_condition.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
@@ -37,7 +36,7 @@ namespace trainhook {
 /// Saves and restores the input of a session that saves no model.
 class CheckpointInputPipelineHook::Alone {
  public:
-  Alone(Graph& graph, HookServices& services, const Options& options)
+  Alone(Graph& graph, detail::SessionServices& services, const Options& options)
       : services_(&services),
         options_(&options),
         claim_(detail::claim_checkpoints(graph, services,
@@ -105,7 +104,7 @@ class CheckpointInputPipelineHook::Alone {
     saved_ = step;
   }
 
-  HookServices* services_;
+  detail::SessionServices* services_;
   const Options* options_;
   std::shared_ptr<detail::CheckpointClaim> claim_;  // keeps other savers out of the directory
   Saver saver_;
@@ -167,7 +166,7 @@ void CheckpointInputPipelineHook::after_create_session(SessionRef session, Coord
                   options_.save_secs ? "save_secs" : "save_steps", claim->hook);
     }
   } else {
-    alone_ = std::make_unique<Alone>(session.graph(), services(), options_);
+    alone_ = std::make_unique<Alone>(session.graph(), detail::SessionServices::of(services()), options_);
   }
 }
 

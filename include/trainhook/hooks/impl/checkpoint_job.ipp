@@ -72,7 +72,7 @@ void CheckpointJob::check_options() const {
 
 std::int64_t CheckpointJob::global_step(SessionRef session) const { return read_global_step(session, global_step_); }
 
-void CheckpointJob::begin(Graph& graph, HookServices& services) {
+void CheckpointJob::begin(Graph& graph, SessionServices& services) {
   services_ = &services;
   global_step_ = require_global_step(graph, hook_);
   claim_.reset();
@@ -87,7 +87,7 @@ void CheckpointJob::begin(Graph& graph, HookServices& services) {
   saver_.reset();
   events_failure_ = nullptr;
   meta_graph_.clear();
-  described_ = vetoed_ = false;
+  described_ = vetoed_ = is_last_save_ = false;
   failures_ = vetoes_ = 0;
   save_requests_ = services.num_save_requests();
   listeners_ = options_.listeners;
@@ -140,18 +140,25 @@ bool CheckpointJob::is_due(SessionRunContext& context) const {
   return !options_.save_secs || services_->peers().agrees_to_save();  // this process's clock
 }
 
-bool CheckpointJob::save_now(SessionRef session, std::int64_t step, SaveOrder order) {
-  if (is_vetoed(session, step)) return false;
-  prepare(session, step, Commit::AtOnce);
-  std::string prefix;
+bool CheckpointJob::save_now(SessionRef session, std::int64_t step) {
+  std::optional<Save> save = begin_save(session, step, Commit::AtOnce);
+  if (!save) return false;
+  save->commit();
+  return finish_save(session, *save);
+}
+
+std::optional<Save> CheckpointJob::begin_save(SessionRef session, std::int64_t step, Commit when) {
+  if (is_vetoed(session, step)) return std::nullopt;
+  SaveRequest request{.save_path = save_path(), .global_step = step};
+  services_->peers().contribute(session, *find_saver(session.graph()), request, when == Commit::Later);
   try {
-    start_save(session, step);
-    prefix = take(session, step, Commit::AtOnce)();
+    announce(session, step);
+    return take(session, step, std::move(request), when);
   } catch (...) {
-    failed(session, step, std::current_exception(), order);
-    return false;
+    request.others.reset();  // nobody commits them
+    fail(session, step, std::current_exception());
+    return std::nullopt;
   }
-  return committed(session, step, prefix);
 }
 
 bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
@@ -165,18 +172,13 @@ bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
   return true;
 }
 
-void CheckpointJob::prepare(SessionRef session, std::int64_t step, Commit when) {
-  request_.emplace(SaveRequest{.save_path = save_path(), .global_step = step});
-  services_->peers().contribute(session, *find_saver(session.graph()), *request_, when == Commit::Later);
-}
-
 bool CheckpointJob::awaits_parts() const noexcept { return services_->peers().awaits_parts() && !pending_.expired(); }
 
 bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step) {
   return !awaits_parts() || services_->peers().fetch_parts(step);
 }
 
-void CheckpointJob::start_save(SessionRef session, std::int64_t step) {
+void CheckpointJob::announce(SessionRef session, std::int64_t step) {
   timer_.update_last_triggered_step(step, services_->clock());
   save_requests_ = services_->num_save_requests();
   const auto log_saving = [&] { log_info("Saving checkpoints for {} into {}.", step, save_path()); };
@@ -187,28 +189,26 @@ void CheckpointJob::start_save(SessionRef session, std::int64_t step) {
   if (start_ == SaveStart::ListenersThenLog) log_saving();
 }
 
-std::function<std::string()> CheckpointJob::take(SessionRef session, std::int64_t step, Commit when) {
+Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest request, Commit when) {
   std::vector<CheckpointCompanion::Commit> companions;
   if (claim_ != nullptr) {
     for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
   }
-  SaveRequest request = std::move(*request_);
-  request_.reset();
   pending_ = request.others;
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   if (claim_ != nullptr) request.before_commit = [this, step] { claim_->confirm_directory(step); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
   std::optional<Snapshot> snapshot;
   if (when == Commit::Later) snapshot = saver->snapshot(session, request.others.get());
-  return [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
-          request = std::move(request)] {
-    if (request.before_commit) request.before_commit();  // before the input's commit, too
-    flush_events();
-    for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
-    std::string prefix = snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
-    for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
-    return prefix;
-  };
+  return {step, [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
+                 request = std::move(request)] {
+            if (request.before_commit) request.before_commit();  // before the input's commit, too
+            flush_events();
+            for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
+            std::string prefix = snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
+            for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
+            return prefix;
+          }};
 }
 
 void CheckpointJob::note_commit(std::int64_t step, const std::string& prefix) noexcept {
@@ -223,9 +223,14 @@ void CheckpointJob::log_commit(std::int64_t step, const std::string& prefix) {
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
 }
 
-bool CheckpointJob::committed(SessionRef session, std::int64_t step, const std::string& prefix) {
-  note_commit(step, prefix);
-  log_commit(step, prefix);
+bool CheckpointJob::finish_save(SessionRef session, const Save& save) {
+  const std::int64_t step = save.step();
+  if (save.error() != nullptr) {
+    fail(session, step, save.error());
+    return false;
+  }
+  note_commit(step, save.prefix());
+  log_commit(step, save.prefix());
   bool stop = false;
   for (const auto& listener : listeners_)
     stop |= call_listener(*listener, "after_save of listener", [&] { return listener->after_save(session, step); });
@@ -238,14 +243,13 @@ bool CheckpointJob::is_stopped_by_listener(SessionRef session) {
   return stopped_at_.has_value();
 }
 
-void CheckpointJob::failed(SessionRef session, std::int64_t step, const std::exception_ptr& error, SaveOrder order) {
-  request_.reset();  // and the parts of others, if there is no commit that has them
-  not_saved(session, step, error);
-  if (++failures_ > options_.tolerated_save_failures || order == SaveOrder::Last) std::rethrow_exception(error);
+void CheckpointJob::fail(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
+  tell_failure(session, step, error);
+  if (++failures_ > options_.tolerated_save_failures || is_last_save_) std::rethrow_exception(error);
   log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
 }
 
-void CheckpointJob::not_saved(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
+void CheckpointJob::tell_failure(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
   for (const auto& listener : listeners_) {
     try {
       call_listener(*listener, "save_failed of listener", [&] { listener->save_failed(session, step, error); });
@@ -254,13 +258,15 @@ void CheckpointJob::not_saved(SessionRef session, std::int64_t step, const std::
   }
 }
 
-void CheckpointJob::finish(std::int64_t step, const std::string& prefix, const std::exception_ptr& error) noexcept {
+void CheckpointJob::abort_save(const Save& save) noexcept {
+  const std::int64_t step = save.step();
+  const std::exception_ptr& error = save.error();
   if (error != nullptr)
     log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
-  if (error == nullptr) note_commit(step, prefix);
+  if (error == nullptr) note_commit(step, save.prefix());
   const SessionRef session = services_->session();
   if (!session.has_value()) return;
-  if (error != nullptr) return not_saved(session, step, error);
+  if (error != nullptr) return tell_failure(session, step, error);
   const auto attempt = [&](auto&& act) {
     try {
       act();
@@ -268,7 +274,7 @@ void CheckpointJob::finish(std::int64_t step, const std::string& prefix, const s
       log_error("{}: after the checkpoint of step {}: {}", hook_, step, trainhook::describe(std::current_exception()));
     }
   };
-  attempt([&] { log_commit(step, prefix); });
+  attempt([&] { log_commit(step, save.prefix()); });
   for (const auto& listener : listeners_)
     attempt([&] {
       call_listener(*listener, "after_save of listener", [&] { return listener->after_save(session, step); });
@@ -287,7 +293,8 @@ void CheckpointJob::end(SessionRef session) {
   };
   attempt([&] {
     if (last_saved_ != step) {
-      save_now(session, step, SaveOrder::Last);
+      is_last_save_ = true;
+      save_now(session, step);
     } else if (claim_ != nullptr) {
       claim_->confirm_directory(step);
       find_saver(session.graph())->tidy(save_path());
@@ -302,7 +309,6 @@ void CheckpointJob::end(SessionRef session) {
 }
 
 void CheckpointJob::abort() noexcept {
-  request_.reset();  // and the parts of others, if there is no commit that has them
   claim_.reset();
   listeners_.clear();
   const int vetoes = std::exchange(vetoes_, 0);

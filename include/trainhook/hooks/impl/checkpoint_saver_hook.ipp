@@ -9,13 +9,15 @@
 
 #include <trainhook/hooks/checkpoint_job.hpp>
 #include <trainhook/session/coordinator.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
 
 CheckpointSaverHook::CheckpointSaverHook(Options options)
-    : CheckpointSaverHook(std::make_unique<detail::CheckpointJob>("CheckpointSaverHook", std::move(options))) {}
+    : CheckpointSaverHook("CheckpointSaverHook", std::move(options), detail::SaveStart::ListenersThenLog) {}
 
-CheckpointSaverHook::CheckpointSaverHook(std::unique_ptr<detail::CheckpointJob> job) : job_(std::move(job)) {}
+CheckpointSaverHook::CheckpointSaverHook(std::string_view hook, Options options, detail::SaveStart start)
+    : job_(std::make_unique<detail::CheckpointJob>(hook, std::move(options), start)) {}
 
 CheckpointSaverHook::CheckpointSaverHook(CheckpointSaverHook&& other) noexcept = default;
 
@@ -25,12 +27,12 @@ std::optional<std::int64_t> CheckpointSaverHook::last_saved_step() const noexcep
 
 std::string CheckpointSaverHook::writes_to() const { return job_->directory(); }
 
-void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, services()); }
+void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, detail::SessionServices::of(services())); }
 
 void CheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   if (!job_->is_restored(session)) {
     job_->describe(session.graph());
-    save(session, job_->global_step(session));
+    save(*job_, session, job_->global_step(session));
   }
   if (job_->is_stopped_by_listener(session)) coordinator.request_stop();
 }
@@ -42,10 +44,12 @@ SessionRunArgs CheckpointSaverHook::before_run(SessionRunContext& context) {
 
 void CheckpointSaverHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   job_->keep_directory(context);
-  if (job_->is_due(context) && save(context.session(), context.global_step())) context.request_stop();
+  if (job_->is_due(context) && save(*job_, context.session(), context.global_step())) context.request_stop();
 }
 
-bool CheckpointSaverHook::save(SessionRef session, std::int64_t step) { return job_->save_now(session, step); }
+bool CheckpointSaverHook::save(detail::CheckpointJob& job, SessionRef session, std::int64_t step) {
+  return job.save_now(session, step);
+}
 
 void CheckpointSaverHook::end(SessionRef session) { job_->end(session); }
 

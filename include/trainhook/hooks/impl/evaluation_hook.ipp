@@ -25,6 +25,7 @@
 #include <trainhook/hooks/single_values.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/proto/message.hpp>
+#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/run_forms.hpp>
 
@@ -71,7 +72,7 @@ EvaluationHook::~EvaluationHook() = default;
 
 void EvaluationHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "EvaluationHook");
-  services().claim_metrics(*this, "EvaluationHook", options_.name);
+  detail::SessionServices::of(services()).claim_metrics(*this, "EvaluationHook", options_.name);
   if (!evaluate_ && refs_.empty()) throw InvalidArgumentError("EvaluationHook: there is nothing to evaluate");
   fetches_ = detail::resolve_single_values(refs_, graph, "EvaluationHook", detail::Takes::Numbers);
   detail::check_feeds(feeds_, graph, "a feed of", "EvaluationHook");

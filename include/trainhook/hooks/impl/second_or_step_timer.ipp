@@ -17,7 +17,7 @@ namespace trainhook {
 SecondOrStepTimer::SecondOrStepTimer(SessionRunHook& hook, Options options, std::string_view owner,
                                      std::string_view secs_name, std::string_view steps_name)
     : SecondOrStepTimer(options, owner, secs_name, steps_name) {
-  kept_ = &hook.add_timer();
+  kept_ = &detail::HookAccess::add_timer(hook);
 }
 
 SecondOrStepTimer::SecondOrStepTimer(Options options, std::string_view owner, std::string_view secs_name,

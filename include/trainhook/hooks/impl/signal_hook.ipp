@@ -87,7 +87,8 @@ void SignalHook::after_run(SessionRunContext& context, const SessionRunValues& /
 
 void SignalHook::end(SessionRef /*session*/) {
   signals_.reset();
-  if (services().is_interrupted()) detail::ProcessSignals::record_interruption(services().stop_reason());
+  if (services().is_interrupted())
+    detail::ProcessSignals::record_interruption(detail::SessionServices::of(services()).stop_reason());
   if (reason_.empty()) return;
   const std::string& checkpoint = services().newest_checkpoint();
   if (checkpoint.empty() && !services().peers().with(*this).is_chief()) {

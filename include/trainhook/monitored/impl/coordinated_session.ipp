@@ -23,7 +23,7 @@
 
 namespace trainhook::detail {
 
-CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
+CoordinatedSession::CoordinatedSession(SessionCreator& creator, const Hooks& hooks, SessionServices& services,
                                        Duration stop_grace_period_secs, IsLoss is_loss)
     : owned_(creator.create_session()),
       coordinator_(make_shared_object<Coordinator>(services.clock())),

@@ -18,7 +18,7 @@
 
 namespace trainhook::detail {
 
-HookStates::HookStates(const Hooks& hooks, HookServices& services) : services_(&services), hooks_(&hooks) {
+HookStates::HookStates(const Hooks& hooks, SessionServices& services) : services_(&services), hooks_(&hooks) {
   std::map<std::string, std::size_t> unnamed;
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     std::string name = hooks[i]->name();
@@ -61,7 +61,7 @@ void HookStates::load(const StateValues& values) {
     }
   }
   for (const auto& [name, place] : places_) {
-    for (const auto& timer : (*hooks_)[place]->timers()) *timer = {.restored = true};
+    for (const auto& timer : HookAccess::timers(*(*hooks_)[place])) *timer = {.restored = true};
   }
   orphans_.clear();
   services_->restored_metrics().clear();
@@ -82,7 +82,7 @@ void HookStates::load(const StateValues& values) {
 
 void HookStates::load_metric(const NamedTensor& saved) {
   const std::size_t slash = saved.name.find('/');  // behind "step", "value" or "extra"
-  PublishedMetric& metric = HookServices::entry(services_->restored_metrics(), saved.name.substr(slash + 1));
+  PublishedMetric& metric = SessionServices::entry(services_->restored_metrics(), saved.name.substr(slash + 1));
   if (saved.tensor.dtype() == DType::Int64) {
     metric.step = saved.tensor.scalar<std::int64_t>();
   } else if (saved.tensor.dtype() == DType::Bool) {
@@ -94,8 +94,8 @@ void HookStates::load_metric(const NamedTensor& saved) {
 
 StateValues HookStates::save(SessionRunHook& hook) {
   StateValues state = call_hook(hook, "save_state", [&] { return hook.save_state(); });
-  for (std::size_t i = 0; i < hook.timers().size(); ++i) {
-    if (const auto step = hook.timers()[i]->step) state.set(fmt::format("{}{}", kTimer, i), Tensor(*step));
+  for (std::size_t i = 0; i < HookAccess::timers(hook).size(); ++i) {
+    if (const auto step = HookAccess::timers(hook)[i]->step) state.set(fmt::format("{}{}", kTimer, i), Tensor(*step));
   }
   return state;
 }
@@ -106,9 +106,9 @@ void HookStates::load(SessionRunHook& hook, const StateValues& state) {
   for (const NamedTensor& entry : state.entries()) {
     if (!entry.name.starts_with(kTimer)) own.set(entry.name, entry.tensor);
   }
-  for (std::size_t i = 0; i < hook.timers().size(); ++i) {
+  for (std::size_t i = 0; i < HookAccess::timers(hook).size(); ++i) {
     if (const Tensor* step = state.find(fmt::format("{}{}", kTimer, i)))
-      hook.timers()[i]->step = step->scalar<std::int64_t>();
+      HookAccess::timers(hook)[i]->step = step->scalar<std::int64_t>();
   }
   if (!own.empty()) call_hook(hook, "load_state", [&] { hook.load_state(own); });
 }

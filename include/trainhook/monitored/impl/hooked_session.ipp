@@ -46,7 +46,7 @@ std::optional<std::string> first_veto(const Hooks& hooks) {
   return std::nullopt;
 }
 
-HookedSession::HookedSession(SessionRef session, const Hooks& hooks, HookServices& services, IsLoss is_loss)
+HookedSession::HookedSession(SessionRef session, const Hooks& hooks, SessionServices& services, IsLoss is_loss)
     : session_(session),
       hooks_(&hooks),
       services_(&services),

@@ -21,7 +21,7 @@
 
 namespace trainhook::detail {
 
-RecoverableSession::RecoverableSession(SessionCreator& creator, const Hooks& hooks, HookServices& services,
+RecoverableSession::RecoverableSession(SessionCreator& creator, const Hooks& hooks, SessionServices& services,
                                        Duration stop_grace_period_secs, RetryPolicy policy)
     : creator_(&creator),
       hooks_(&hooks),

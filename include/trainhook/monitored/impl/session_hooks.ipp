@@ -21,7 +21,7 @@
 
 namespace trainhook::detail {
 
-SessionHooks::SessionHooks(const HookList& entries, HookServices& services)
+SessionHooks::SessionHooks(const HookList& entries, SessionServices& services)
     : hooks_(in_phases(entries)), services_(&services) {}
 
 void SessionHooks::save_with(Graph& graph, bool is_part_of_job) {
@@ -33,14 +33,14 @@ void SessionHooks::save_with(Graph& graph, bool is_part_of_job) {
 
 void SessionHooks::begin(Graph& graph) {
   for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
-    if (!hook->claim()) {
+    if (!HookAccess::claim(*hook)) {
       throw FailedPreconditionError(
           "a hook, {}, is in another session that is still open; a hook belongs to one session at a time, so close "
           "that session before, or make a hook for each",
           short_type_name(*hook));
     }
     ++claimed_;
-    hook->attach(*services_);
+    HookAccess::attach(*hook, *services_);
     ++begun_;  // its abort is also called for an error of its own begin
     try {
       hook->begin(graph);
@@ -74,7 +74,7 @@ void SessionHooks::leave() noexcept {
   if (states_ != nullptr)
     graph_->remove_from_collection(graph_keys::kSaveableObjects, std::shared_ptr<Saveable>(states_));
   states_ = nullptr;
-  for (; claimed_ > 0; --claimed_) hooks_[claimed_ - 1]->release();
+  for (; claimed_ > 0; --claimed_) HookAccess::release(*hooks_[claimed_ - 1]);
 }
 
 }  // namespace trainhook::detail

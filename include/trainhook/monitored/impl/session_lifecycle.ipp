@@ -88,7 +88,7 @@ struct SessionLifecycle::Impl {
   FileSystem& file_system;
   Clock& clock;
   FileWriterCache writers;
-  HookServices services;
+  SessionServices services;
   SessionHooks hooks;
   bool was_finalized;
   int exceptions_at_start;

@@ -14,7 +14,7 @@ SessionPeers::~SessionPeers() = default;
 
 std::shared_ptr<SessionCreator> SessionPeers::creator(std::shared_ptr<ChiefSessionCreator> alone) { return alone; }
 
-bool SessionPeers::should_stop(detail::RecoverableSession& session, HookServices& /*services*/) noexcept {
+bool SessionPeers::should_stop(detail::RecoverableSession& session, detail::SessionServices& /*services*/) noexcept {
   return session.should_stop();
 }
 

@@ -311,7 +311,7 @@ bool RankAgreement::is_due(const RecoverableSession& session) const {
   return boundary_ % options_.every_n_steps == 0 || session.session()->stops_on_all_ranks();
 }
 
-Votes RankAgreement::wishes(RecoverableSession& session, HookServices& services) {
+Votes RankAgreement::wishes(RecoverableSession& session, SessionServices& services) {
   wants_stop_ |= session.should_stop();
   reason_ = services.stop_reason();
   if (wants_stop_ && reason_.empty()) reason_ = "one of its threads asked to stop";
@@ -331,7 +331,7 @@ Votes RankAgreement::outstanding() {
   return held;
 }
 
-bool RankAgreement::follow(const Votes& all, RecoverableSession& session, HookServices& services) {
+bool RankAgreement::follow(const Votes& all, RecoverableSession& session, SessionServices& services) {
   if ((all.any & kSave) != 0) {
     services.grant_save();
     wishes_save_ = false;  // what was asked for meanwhile is in that save, too
@@ -346,7 +346,7 @@ bool RankAgreement::follow(const Votes& all, RecoverableSession& session, HookSe
   return has_agreed_to_stop_;
 }
 
-void RankAgreement::begin_round(RecoverableSession& session, HookServices& services) {
+void RankAgreement::begin_round(RecoverableSession& session, SessionServices& services) {
   is_undecided_ = true;
   if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
   try {  // a loop that never asks should_stop() decides here
@@ -355,7 +355,7 @@ void RankAgreement::begin_round(RecoverableSession& session, HookServices& servi
   } catch (...) { take_failure(session); }
 }
 
-bool RankAgreement::decide(RecoverableSession& session, HookServices& services) {
+bool RankAgreement::decide(RecoverableSession& session, SessionServices& services) {
   if (is_due(session) && !is_outstanding()) begin(wishes(session, services));
   bool stop = false;
   if (is_outstanding()) stop = follow(outstanding(), session, services);
@@ -367,7 +367,7 @@ bool RankAgreement::decide(RecoverableSession& session, HookServices& services) 
   return stop;
 }
 
-bool RankAgreement::should_stop(RecoverableSession& session, HookServices& services) noexcept {
+bool RankAgreement::should_stop(RecoverableSession& session, SessionServices& services) noexcept {
   if (is_over_ || has_agreed_to_stop_) return true;
   try {
     if (has_failed(session)) return true;  // `close` tells the others
@@ -380,7 +380,7 @@ bool RankAgreement::should_stop(RecoverableSession& session, HookServices& servi
   }
 }
 
-void RankAgreement::leave(const std::string& reason, RecoverableSession& session, HookServices& services) {
+void RankAgreement::leave(const std::string& reason, RecoverableSession& session, SessionServices& services) {
   if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
   try {
     if (is_outstanding() && follow(outstanding(), session, services)) return;

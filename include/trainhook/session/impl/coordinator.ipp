@@ -11,11 +11,13 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/process_mark.hpp>
@@ -23,6 +25,16 @@
 #include <trainhook/core/thread.hpp>
 
 namespace trainhook {
+
+bool is_end_of_input(const std::exception_ptr& error) noexcept { return is_any_of<OutOfRangeError>(error); }
+
+void detail::check_grace_period(std::string_view owner, Duration period) {
+  if (period < Duration::zero()) {
+    throw InvalidArgumentError(
+        "{}: stop_grace_period_secs is {} ms; it must not be negative, and 0 waits for no thread", owner,
+        std::chrono::duration_cast<std::chrono::milliseconds>(period).count());
+  }
+}
 
 struct Coordinator::State {
   explicit State(IsCleanStop clean) : is_clean_stop(clean) {}
@@ -210,6 +222,37 @@ void Coordinator::abandon_threads() noexcept {
       thread.thread.detach();
     }
   }
+}
+
+LooperThread::LooperThread(Coordinator& coordinator, LooperThreadOptions options)
+    : coordinator_(&coordinator), options_(std::move(options)) {
+  if (options_.timer_interval_secs && *options_.timer_interval_secs < Duration::zero()) {
+    throw InvalidArgumentError(
+        "LooperThread: timer_interval_secs is {}; it must not be negative, and none at all calls back to back",
+        std::chrono::duration<double>(*options_.timer_interval_secs).count());
+  }
+  if (!options_.target) throw InvalidArgumentError("LooperThread: target is empty; give the function to be called");
+}
+
+void LooperThread::start() const {
+  coordinator_->start_thread([options = options_, &clock = coordinator_->clock()](const std::stop_token& stop) {
+    if (options.start_loop) options.start_loop();
+    Duration next = clock.monotonic_now();
+    while (!stop.stop_requested()) {
+      options.target();
+      if (!options.timer_interval_secs) continue;
+      next += *options.timer_interval_secs;
+      detail::wait_for_stop(stop, clock, next);
+    }
+    if (options.stop_loop) options.stop_loop();
+  });
+}
+
+LooperThread LooperThread::loop(Coordinator& coordinator, std::optional<Duration> timer_interval_secs,
+                                std::function<void()> target) {
+  LooperThread looper(coordinator, {.timer_interval_secs = timer_interval_secs, .target = std::move(target)});
+  looper.start();
+  return looper;
 }
 
 }  // namespace trainhook

@@ -12,29 +12,6 @@ namespace trainhook {
 HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers, Peers& peers) noexcept
     : file_system_(&file_system), clock_(&clock), writers_(&writers), peers_(&peers) {}
 
-void HookServices::prepare_step_function(SessionRef session) const {
-  for (const auto& action : put_off_) action(session);
-}
-
-void HookServices::wait_for_background_saves() const {
-  for (const auto& wait : background_saves_) wait();
-}
-
-void HookServices::begin_end() const noexcept {
-  for (const auto& action : before_end_) action();
-}
-
-void HookServices::claim_metrics(const SessionRunHook& hook, std::string_view type, std::string_view name) {
-  for (const Publisher& other : publishers_) {
-    if (other.name != name || other.hook == &hook) continue;
-    throw InvalidArgumentError(
-        "{} '{}': a hook of this session, {} '{}', publishes its metrics as '{}/...' too, so that the values of both "
-        "would be mixed; give each its own name",
-        type, name, other.type, name, name);
-  }
-  publishers_.push_back({&hook, std::string(type), std::string(name)});
-}
-
 const PublishedMetric* HookServices::metric(std::string_view name) const noexcept {
   for (const auto& [known, metric] : metrics_) {
     if (known == name) return &metric;
@@ -50,3 +27,33 @@ PublishedMetric& HookServices::entry(PublishedMetrics& metrics, std::string_view
 }
 
 }  // namespace trainhook
+
+namespace trainhook::detail {
+
+SessionServices::SessionServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers, Peers& peers) noexcept
+    : HookServices(file_system, clock, writers, peers) {}
+
+void SessionServices::prepare_step_function(SessionRef session) const {
+  for (const auto& action : put_off_) action(session);
+}
+
+void SessionServices::wait_for_background_saves() const {
+  for (const auto& wait : background_saves_) wait();
+}
+
+void SessionServices::begin_end() const noexcept {
+  for (const auto& action : before_end_) action();
+}
+
+void SessionServices::claim_metrics(const SessionRunHook& hook, std::string_view type, std::string_view name) {
+  for (const Publisher& other : publishers_) {
+    if (other.name != name || other.hook == &hook) continue;
+    throw InvalidArgumentError(
+        "{} '{}': a hook of this session, {} '{}', publishes its metrics as '{}/...' too, so that the values of both "
+        "would be mixed; give each its own name",
+        type, name, other.type, name, name);
+  }
+  publishers_.push_back({&hook, std::string(type), std::string(name)});
+}
+
+}  // namespace trainhook::detail

@@ -12,12 +12,6 @@ namespace trainhook {
 void RunOptions::merge(const RunOptions& other) {
   trace_level = (std::max)(trace_level, other.trace_level);
   timeout = (std::max)(timeout, other.timeout);
-  inter_op_thread_pool = (std::max)(inter_op_thread_pool, other.inter_op_thread_pool);
-  output_partition_graphs |= other.output_partition_graphs;
-  report_tensor_allocations_upon_oom |= other.report_tensor_allocations_upon_oom;
-  reset_disk_byte_usage |= other.reset_disk_byte_usage;
-  debug_tensor_watch_opts.insert(debug_tensor_watch_opts.end(), other.debug_tensor_watch_opts.begin(),
-                                 other.debug_tensor_watch_opts.end());
 }
 
 const Tensor& RunResults::operator[](std::string_view tag) const {

@@ -9,7 +9,9 @@ namespace trainhook {
 
 SessionRunHook::~SessionRunHook() = default;
 
-detail::TimerMark& SessionRunHook::add_timer() { return *timers_.emplace_back(std::make_unique<detail::TimerMark>()); }
+detail::TimerMark& detail::HookAccess::add_timer(SessionRunHook& hook) {
+  return *hook.timers_.emplace_back(std::make_unique<TimerMark>());
+}
 
 HookServices& SessionRunHook::services() const {
   if (services_ == nullptr) throw FailedPreconditionError("this hook is not attached to a session yet");

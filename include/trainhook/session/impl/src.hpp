@@ -7,12 +7,10 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/session/impl/clean_stop.ipp>
 #include <trainhook/session/impl/coordinator.ipp>
 #include <trainhook/session/impl/feed.ipp>
 #include <trainhook/session/impl/fetch_refs.ipp>
 #include <trainhook/session/impl/hook_services.ipp>
-#include <trainhook/session/impl/looper_thread.ipp>
 #include <trainhook/session/impl/peers.ipp>
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/run_args.ipp>

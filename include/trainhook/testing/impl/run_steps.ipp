@@ -25,7 +25,7 @@ TracedHook::TracedHook(SessionRunHook& hook, std::shared_ptr<Trace> trace) : hoo
 
 void TracedHook::begin(Graph& graph) {
   trace_->add("begin");
-  hook_->attach(services());
+  trainhook::detail::HookAccess::attach(*hook_, services());
   hook_->begin(graph);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of LooperThread: when its target is called, and what ends it.
-#include <trainhook/session/looper_thread.hpp>
+#include <trainhook/session/coordinator.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -15,7 +15,6 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 
 namespace trainhook {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// The file of a lock or lease names its holder, also one that an earlier version has written.
-#include <trainhook/checkpoint/lock_holder.hpp>
+#include <trainhook/checkpoint/lock_lease.hpp>
 
 #include <optional>
 #include <string>

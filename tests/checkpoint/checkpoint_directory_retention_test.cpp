@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Which checkpoints stay in a directory, over restarts and crashes.
-#include <trainhook/checkpoint/retention.hpp>
+#include <trainhook/checkpoint/checkpoint_directory.hpp>
 
 #include <string>
 #include <vector>
