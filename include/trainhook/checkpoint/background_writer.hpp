@@ -19,8 +19,7 @@
 
 namespace trainhook::detail {
 
-/// The state of one step, taken to be saved. Its `commit` may run on any thread; whoever began the save then learns
-/// from it how it went.
+/// The state of one step, taken to be saved. `commit` may run on any thread; afterwards the save has the result.
 class Save {
  public:
   /// Writes the checkpoint and returns its prefix.

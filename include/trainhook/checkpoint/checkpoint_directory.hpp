@@ -24,8 +24,8 @@ struct ListedCheckpoint {
   bool has_stamp = false;  ///< false: `time` is that of its file
 };
 
-/// The checkpoints in a directory that one of its state files lists. Whoever keeps checkpoints there decides which
-/// stay; this class lists and removes them. bundle_protocol.hpp has the steps and what a crash between them leaves:
+/// The checkpoints in a directory that one of its state files lists. Its user decides which ones stay; this class
+/// lists and removes them. bundle_protocol.hpp has the steps and what a crash between them leaves:
 ///
 ///     mark      before the save of a checkpoint that would be unknown if the process were killed before the next step
 ///     list      those that go, then those that stay: a checkpoint is listed until it is removed
@@ -39,7 +39,7 @@ class CheckpointDirectory {
 
   struct Options {
     bool save_relative_paths = true;  ///< see update_checkpoint_state
-    bool lists_what_goes = true;      ///< false: what is listed and has no index counts as damaged
+    bool lists_what_goes = true;      ///< false: no longer listed when it is removed, since that would count as damage
   };
 
   TRAINHOOK_DECL CheckpointDirectory(FileSystem& file_system, std::string path, std::string latest_filename,

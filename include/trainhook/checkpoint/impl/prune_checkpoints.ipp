@@ -10,9 +10,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
-
-#include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_directory.hpp>
