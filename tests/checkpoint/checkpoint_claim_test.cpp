@@ -27,7 +27,6 @@
 namespace trainhook {
 namespace {
 
-using detail::checkpoint_claims;
 using detail::CheckpointClaim;
 using detail::claim_checkpoints;
 

@@ -25,7 +25,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

@@ -17,7 +17,7 @@
 #include <trainhook/checkpoint/bundle_writer.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 

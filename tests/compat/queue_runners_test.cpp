@@ -12,7 +12,7 @@
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/compat/meta_graph_def_reader.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/meta_graph_def.hpp>

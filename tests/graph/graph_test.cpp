@@ -146,18 +146,20 @@ TEST(Graph, ChangesItemsInAllCollections) {
   EXPECT_EQ(graph.collection<int>("others"), std::vector<int>{40});
 }
 
-TEST(Graph, AWeakItemThatHasEndedLeavesItsCollectionWithTheNext) {
+TEST(Graph, OffersObjectsByTypeAsLongAsTheirOwnersKeepThem) {
   Graph graph;
   auto first = std::make_shared<int>(1);
   const auto second = std::make_shared<int>(2);
-  graph.add_to_collection("numbers", std::weak_ptr(first));
-  graph.add_to_collection("numbers", std::weak_ptr(second));
-  EXPECT_EQ(graph.collections().at("numbers").size(), 2U);
+  const auto other = std::make_shared<std::string>("three");
+  graph.offer(first);
+  graph.offer(other);
+  graph.offer(second);
+  EXPECT_EQ(graph.offered<int>(), (std::vector<std::shared_ptr<int>>{first, second}));
+  EXPECT_EQ(graph.offered<std::string>(), std::vector<std::shared_ptr<std::string>>{other});
+  EXPECT_TRUE(graph.offered<double>().empty());
   first.reset();
-  graph.add_to_collection("numbers", std::weak_ptr(second));
-  const auto left = graph.collection<std::weak_ptr<int>>("numbers");
-  ASSERT_EQ(left.size(), 2U);
-  EXPECT_EQ(left[0].lock(), second);
+  EXPECT_EQ(graph.offered<int>(), std::vector<std::shared_ptr<int>>{second});
+  EXPECT_TRUE(graph.collections().empty());
 }
 
 TEST(Graph, CountsTheSeedsOfRandomNodes) {

@@ -28,7 +28,7 @@
 namespace trainhook {
 namespace {
 
-using detail::checkpoint_claims;
+using detail::CheckpointClaim;
 using detail::CheckpointCompanion;
 
 using Lines = std::vector<std::string>;
@@ -136,7 +136,7 @@ TEST(AsyncCheckpointSaverHook, S28_TheFileHoldsTheStateOfItsStepThoughTrainingWe
   training.start();
   training.hook->wait_until_written();
   Gate start;
-  checkpoint_claims(training.graph).at(0)->companions.push_back(std::make_shared<Held>(start));
+  training.graph.offered<CheckpointClaim>().at(0)->companions.push_back(std::make_shared<Held>(start));
   training.run(train);
   start.close();
   training.run(train);
@@ -209,7 +209,7 @@ TEST(AsyncCheckpointSaverHook, S28_EveryByteOfTheFilesIsThatOfTheStepInTheirName
   const auto hook = make_hook();
   auto session = train(loop, outside, hook);
   hook->wait_until_written();
-  checkpoint_claims(loop.session.graph()).at(0)->companions.push_back(std::make_shared<Held>(gate));
+  loop.session.graph().offered<CheckpointClaim>().at(0)->companions.push_back(std::make_shared<Held>(gate));
   for (int i = 0; i + 1 < last; ++i) session.run([&] { loop.step(); });
   gate.close();
   session.run([&] { loop.step(); });

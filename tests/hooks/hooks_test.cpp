@@ -14,7 +14,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/events/summary.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/run_steps.hpp>

@@ -15,7 +15,6 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/recording_hook.hpp>

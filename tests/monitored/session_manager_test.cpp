@@ -101,11 +101,11 @@ TEST_F(SessionManagerTest, NeverTrainsFromScratchOverCheckpointsOfWhichNoneIsGoo
 }
 
 TEST_F(SessionManagerTest, SkipsWhatAConditionOfAHookForbids) {
-  const std::shared_ptr<const detail::RestoreCondition> condition = std::make_shared<detail::RestoreCondition>(
+  const std::shared_ptr<detail::RestoreCondition> condition = std::make_shared<detail::RestoreCondition>(
       detail::RestoreCondition{[](const std::string& prefix) -> std::optional<std::string> {
         return prefix.ends_with("-3") ? std::optional<std::string>("its input state is missing") : std::nullopt;
       }});
-  script.graph().add_to_collection(detail::kRestoreConditions, std::weak_ptr(condition));
+  script.graph().offer(condition);
   EXPECT_EQ(step_of(prepare("run")), 2);
 }
 

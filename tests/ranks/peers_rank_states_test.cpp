@@ -23,7 +23,7 @@
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>

@@ -22,10 +22,8 @@
 
 namespace trainhook::detail {
 
-/// The collection that holds weak pointers to RestoreConditions.
-inline constexpr std::string_view kRestoreConditions = "restore_conditions";
-
-/// Checks each candidate, newest first, for example whether the input pipeline's position of that step is undamaged.
+/// Offered in the graph: checks each candidate of a restore, newest first, for example whether the input pipeline's
+/// position of that step is undamaged.
 struct RestoreCondition {
   /// Returns why the checkpoint `prefix` must be skipped, or nothing. An error other than DataLossError ends the
   /// restore, so that no checkpoint is skipped because of a file that only could not be read.
@@ -35,20 +33,8 @@ struct RestoreCondition {
   std::function<bool(const std::string& prefix)> is_other{};
 };
 
-/// The current conditions, oldest first.
-[[nodiscard]] inline std::vector<std::shared_ptr<const RestoreCondition>> restore_conditions(const Graph& graph) {
-  std::vector<std::shared_ptr<const RestoreCondition>> conditions;
-  for (const auto& entry : graph.collection<std::weak_ptr<const RestoreCondition>>(kRestoreConditions)) {
-    if (auto condition = entry.lock()) conditions.push_back(std::move(condition));
-  }
-  return conditions;
-}
-
 struct CheckpointClaim;
 class SessionServices;
-
-/// The collection that holds a `std::weak_ptr<CheckpointClaim>` for each saver hook since its `begin`.
-inline constexpr std::string_view kCheckpointClaims = "checkpoint_claims";
 
 /// State in separate files that belong to the model's checkpoint of the same step.
 class CheckpointCompanion {
@@ -82,7 +68,7 @@ class CheckpointCompanion {
 };
 
 /// Reserves a directory for one saver hook, from `begin` until its session ends, against other hooks and other
-/// processes. Other hooks find it through the graph and may add companions.
+/// processes. It is offered in the graph, so that other hooks may add companions.
 struct CheckpointClaim {
   std::string directory{};
   std::string basename{};
@@ -102,9 +88,6 @@ struct CheckpointClaim {
     if (hold != nullptr) hold->confirm(global_step);
   }
 };
-
-/// The current claims, oldest first.
-[[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph);
 
 /// Creates the directory if it is missing, locks it until the session's end, and finishes interrupted saves of killed
 /// processes there. Returns the lock, or null without one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Graph: named nodes, control dependencies, name scopes and collections. It only describes a computation.
+/// Graph: named nodes, control dependencies, name scopes and collections. It only describes a computation. graph_keys:
+/// the names of the standard collections.
 #pragma once
 
 #include <any>
@@ -12,12 +13,37 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <typeindex>
+#include <typeinfo>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
+
+namespace trainhook::graph_keys {
+
+inline constexpr std::string_view kGlobalVariables = "variables";                        // Variable
+inline constexpr std::string_view kTrainableVariables = "trainable_variables";           // Variable
+inline constexpr std::string_view kLocalVariables = "local_variables";                   // Variable
+inline constexpr std::string_view kMovingAverageVariables = "moving_average_variables";  // Variable
+inline constexpr std::string_view kGlobalStep = "global_step";                           // Variable
+inline constexpr std::string_view kGlobalStepRead = "global_step_read_op_cache";         // Output
+inline constexpr std::string_view kSummaries = "summaries";                              // Output
+inline constexpr std::string_view kSummaryOp = "summary_op";                             // Output
+inline constexpr std::string_view kTrainOp = "train_op";                                 // Operation
+inline constexpr std::string_view kUpdateOps = "update_ops";                             // Operation
+inline constexpr std::string_view kInitOp = "init_op";                                   // Operation
+inline constexpr std::string_view kLocalInitOp = "local_init_op";                        // Operation
+inline constexpr std::string_view kReadyOp = "ready_op";                                 // Output
+inline constexpr std::string_view kReadyForLocalInitOp = "ready_for_local_init_op";      // Output
+inline constexpr std::string_view kSavers = "savers";                                    // std::shared_ptr<Saver>
+inline constexpr std::string_view kSaveableObjects = "saveable_objects";                 // std::shared_ptr<Saveable>
+inline constexpr std::string_view kIterators = "iterators";                              // detail::IteratorResource
+inline constexpr std::string_view kQueueRunners = "queue_runners";  // detail::QueueRunnerDef, shared QueueRunners
+
+}  // namespace trainhook::graph_keys
 
 namespace trainhook {
 
@@ -64,23 +90,11 @@ class Graph {
   /// bare name is ambiguous because the operation has several outputs.
   [[nodiscard]] TRAINHOOK_DECL Output output(std::string_view name) const;
 
-  /// Adds an item of any copyable type to a collection, even after `finalize()`. graph_keys.hpp has the types of the
-  /// standard collections.
+  /// Adds an item of any copyable type to a collection, even after `finalize()`. `graph_keys` has the types of
+  /// the standard collections.
   template <class T>
   void add_to_collection(std::string_view key, T item) {
     collections_[std::string(key)].emplace_back(std::move(item));
-  }
-
-  /// The same for an item that its owner ends: removes those that have ended, so that a graph that many sessions use
-  /// does not collect them.
-  template <class T>
-  void add_to_collection(std::string_view key, std::weak_ptr<T> item) {
-    std::vector<std::any>& items = collections_[std::string(key)];
-    std::erase_if(items, [](const std::any& other) {
-      const auto* typed = std::any_cast<std::weak_ptr<T>>(&other);
-      return typed != nullptr && typed->expired();
-    });
-    items.emplace_back(std::move(item));
   }
 
   /// The items of type `T` in a collection, in the order they were added; none for a collection that does not exist.
@@ -117,6 +131,24 @@ class Graph {
   }
   [[nodiscard]] const std::map<std::string, std::vector<std::any>, std::less<>>& collections() const noexcept {
     return collections_;
+  }
+
+  /// Offers an object of this process to hooks and savers of the graph, as long as its owner keeps it.
+  template <class T>
+  void offer(const std::shared_ptr<T>& object) {
+    std::erase_if(offers_, [](const auto& other) { return other.second.expired(); });
+    offers_.emplace_back(typeid(T), object);
+  }
+
+  /// The objects of type `T` that are offered, oldest first.
+  template <class T>
+  [[nodiscard]] std::vector<std::shared_ptr<T>> offered() const {
+    std::vector<std::shared_ptr<T>> objects;
+    for (const auto& [type, offer] : offers_) {
+      if (const auto object = offer.lock(); object != nullptr && type == typeid(T))
+        objects.push_back(std::static_pointer_cast<T>(object));
+    }
+    return objects;
   }
 
   /// No node can be added after this call. A second call does nothing.
@@ -184,6 +216,7 @@ class Graph {
   std::unordered_map<std::string, Node*> by_name_;
   std::map<std::string, std::size_t> used_names_;  // in lower case, with the last number that was appended to each
   std::map<std::string, std::vector<std::any>, std::less<>> collections_;
+  std::vector<std::pair<std::type_index, std::weak_ptr<void>>> offers_;
   std::string scope_;
   std::vector<Operation> controls_;      // new nodes run after these
   std::int64_t random_seed_ = 87654321;  // TensorFlow's default if only the node has a seed
@@ -198,7 +231,6 @@ namespace detail {
 [[nodiscard]] TRAINHOOK_DECL const OpDef& identity_op() noexcept;
 
 }  // namespace detail
-
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -102,8 +102,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
 
   Options options_;
   std::shared_ptr<detail::InputCheckpoints> files_;
-  std::shared_ptr<const detail::RestoreCondition> condition_;  // of `files_`
-  std::unique_ptr<Alone> alone_;                               // only if no hook saves the model
+  std::shared_ptr<detail::RestoreCondition> condition_;  // of `files_`
+  std::unique_ptr<Alone> alone_;                         // only if no hook saves the model
   bool restore_pending_ = false;
   bool has_own_period_ = false;  // given by the user, not by an Estimator
   bool is_following_ = false;    // a hook that saves the model, in this session

@@ -15,7 +15,6 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/variable.hpp>
 

@@ -10,7 +10,6 @@
 
 #include <trainhook/compat/ops.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 
 #include "as_defined.hpp"
 #include "expect_error.hpp"

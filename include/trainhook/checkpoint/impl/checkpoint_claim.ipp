@@ -23,14 +23,6 @@ namespace trainhook::detail {
 
 CheckpointCompanion::~CheckpointCompanion() = default;
 
-std::vector<std::shared_ptr<CheckpointClaim>> checkpoint_claims(const Graph& graph) {
-  std::vector<std::shared_ptr<CheckpointClaim>> claims;
-  for (const auto& entry : graph.collection<std::weak_ptr<CheckpointClaim>>(kCheckpointClaims)) {
-    if (std::shared_ptr<CheckpointClaim> claim = entry.lock()) claims.push_back(std::move(claim));
-  }
-  return claims;
-}
-
 inline void log_what_was_finished(const InterruptedSaves& found, const std::string& directory) {
   for (const std::string& prefix : found.replaced)
     log_info("Checkpoint {} was being replaced when its writer was killed; the new one is in place now.", prefix);
@@ -75,7 +67,7 @@ std::shared_ptr<DirectoryHold> take_directory(SessionServices& services, const C
 
 std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, SessionServices& services, CheckpointClaim wanted) {
   const std::string directory = plain_path(wanted.directory);
-  for (const std::shared_ptr<CheckpointClaim>& held : checkpoint_claims(graph)) {
+  for (const std::shared_ptr<CheckpointClaim>& held : graph.offered<CheckpointClaim>()) {
     if (plain_path(held->directory) != directory) continue;
     throw InvalidArgumentError(
         "two hooks save checkpoints into '{}': {} (checkpoint_basename {}) and {} (checkpoint_basename {}); leave one "
@@ -85,7 +77,7 @@ std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, SessionServices
   }
   wanted.hold = take_directory(services, wanted);
   auto claim = make_shared_object<CheckpointClaim>(std::move(wanted));
-  graph.add_to_collection(kCheckpointClaims, std::weak_ptr<CheckpointClaim>(claim));
+  graph.offer(claim);
   return claim;
 }
 

@@ -20,7 +20,7 @@
 #include <trainhook/compat/queue_runners.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/graph_def/collection_messages.hpp>

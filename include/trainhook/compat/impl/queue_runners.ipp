@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/log.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph_def/collection_messages.hpp>
 
 namespace trainhook::detail {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/iterator.hpp>
 
 namespace trainhook::detail {

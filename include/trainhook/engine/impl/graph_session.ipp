@@ -18,7 +18,7 @@
 #include <trainhook/engine/initial_values.hpp>
 #include <trainhook/engine/node_kinds.hpp>
 #include <trainhook/engine/planner.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/session/session_like.hpp>
 

@@ -20,7 +20,7 @@
 #include <trainhook/data/dataset_iterator.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>

@@ -15,7 +15,6 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>

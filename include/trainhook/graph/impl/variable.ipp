@@ -12,7 +12,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 
 namespace trainhook {
 

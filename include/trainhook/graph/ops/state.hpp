@@ -12,7 +12,6 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/op_def.hpp>
 #include <trainhook/graph/operand.hpp>

@@ -13,7 +13,6 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/op_def.hpp>
 

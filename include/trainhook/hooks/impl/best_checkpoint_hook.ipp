@@ -23,7 +23,7 @@ namespace trainhook::detail {
 
 /// The hook that saves the model; null: there is none, and a directory is given.
 inline std::shared_ptr<CheckpointClaim> claim_beside(const Graph& graph, const std::string& directory) {
-  const auto claims = checkpoint_claims(graph);
+  const auto claims = graph.offered<CheckpointClaim>();
   if (claims.size() == 1) return claims.front();
   if (!directory.empty()) return nullptr;
   throw FailedPreconditionError(

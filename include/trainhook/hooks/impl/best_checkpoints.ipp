@@ -20,7 +20,6 @@
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>

@@ -149,7 +149,7 @@ void CheckpointInputPipelineHook::begin(Graph& graph) {
   if (detail::external_state_policy(graph) != options_.external_state_policy)
     graph.add_to_collection(detail::kExternalStatePolicies, options_.external_state_policy);
   condition_ = std::make_shared<detail::RestoreCondition>(detail::InputCheckpoints::restore_condition(files_));
-  graph.add_to_collection(detail::kRestoreConditions, std::weak_ptr(condition_));
+  graph.offer(condition_);
   is_following_ = false;
 }
 
@@ -218,7 +218,7 @@ void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
 }
 
 std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim(const Graph& graph) const {
-  const auto claims = detail::checkpoint_claims(graph);
+  const auto claims = graph.offered<detail::CheckpointClaim>();
   std::shared_ptr<detail::CheckpointClaim> found;
   for (const auto& claim : claims) {
     if (!options_.checkpoint_dir.empty() &&

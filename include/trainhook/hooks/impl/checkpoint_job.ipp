@@ -23,7 +23,7 @@
 #include <trainhook/events/event.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/hooks/scaffold.hpp>

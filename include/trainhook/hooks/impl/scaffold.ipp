@@ -12,7 +12,6 @@
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 

@@ -11,7 +11,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>

@@ -12,7 +12,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/operand.hpp>
 #include <trainhook/graph/ops/cast.hpp>

@@ -15,7 +15,6 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/monitored/hook_names.hpp>
 #include <trainhook/monitored/hook_states.hpp>
 
@@ -55,7 +54,7 @@ void SessionHooks::begin(Graph& graph) {
       throw;
     }
   }
-  if (states_ != nullptr) states_->set_warns_of_missing_hooks(!checkpoint_claims(graph).empty());
+  if (states_ != nullptr) states_->set_warns_of_missing_hooks(!graph.offered<CheckpointClaim>().empty());
 }
 
 void SessionHooks::end(SessionRef session, std::vector<std::exception_ptr>& errors) {

@@ -27,7 +27,6 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -60,7 +59,7 @@ namespace trainhook::detail {
 std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
                                                 const std::string& directory) {
   std::vector<std::string> candidates = read_from_device([&] { return checkpoint_candidates(file_system, directory); });
-  const auto conditions = restore_conditions(graph);
+  const auto conditions = graph.offered<RestoreCondition>();
   std::erase_if(candidates, [&](const std::string& prefix) {
     return std::ranges::any_of(
         conditions, [&](const auto& condition) { return condition->is_other && condition->is_other(prefix); });
@@ -239,7 +238,7 @@ std::vector<std::string> SessionManager::candidates_of(const Graph& graph, const
 }
 
 std::optional<std::string> SessionManager::why_not(const Graph& graph, const std::string& prefix) {
-  for (const auto& condition : detail::restore_conditions(graph)) {
+  for (const auto& condition : graph.offered<detail::RestoreCondition>()) {
     if (std::optional<std::string> reason = condition->why_not(prefix)) return reason;
   }
   return std::nullopt;

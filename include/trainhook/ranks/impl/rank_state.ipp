@@ -20,7 +20,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/graph_def/tensor_proto.hpp>
 #include <trainhook/graph_def/tensor_proto_reader.hpp>
 #include <trainhook/proto/message.hpp>

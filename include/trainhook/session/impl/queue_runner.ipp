@@ -16,7 +16,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/graph_keys.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_forms.hpp>
 

@@ -14,7 +14,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph_keys.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/session/session_ref.hpp>
 
