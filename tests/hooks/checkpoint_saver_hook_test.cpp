@@ -50,7 +50,7 @@ struct Saved : support::TrainingDouble {
   void start_without_creation() {
     begin();
     coordinator = std::make_unique<Coordinator>();
-    session = std::make_unique<detail::HookedSession>(model, hooks(), services);
+    make_session();
   }
   void restore_and_create(const std::string& prefix) {
     begin();

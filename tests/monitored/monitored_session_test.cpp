@@ -12,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -374,22 +375,39 @@ TEST_F(MonitoredSessionTest, TheDestructorAbortsWithNullIfTheErrorIsNotItsOwn) {
   EXPECT_TRUE(trace->lines().ends_with("a.abort no error\n"));
 }
 
-TEST_F(MonitoredSessionTest, TheDestructorAbortsWithNullIfTheErrorWasHandledWhoseverItWas) {
+TEST_F(MonitoredSessionTest, TheDestructorAbortsWithTheErrorThatWasThrownLastUnlessTheLoopWentOn) {
   struct Foreign {};
-  for (const auto& raise : {std::function<void()>([] { throw std::runtime_error("step broke"); }),
-                            std::function<void()>([] { throw Foreign(); })}) {
-    EXPECT_THROW(
-        {
-          Session session(creator(), options({hook("a")}));
-          try {
-            session.run(raise);
-          } catch (...) {  // what the program gets over
-          }
-          throw InternalError("outside");
-        },
-        InternalError);
-    EXPECT_TRUE(trace->take().ends_with("a.abort no error\n"));
+  const std::map<std::string, std::function<void()>> errors = {
+      {"step broke", [] { throw std::runtime_error("step broke"); }},
+      {"an exception that is not a std::exception", [] { throw Foreign(); }}};
+  for (const auto& [text, raise] : errors) {
+    for (const bool goes_on : {false, true}) {
+      EXPECT_THROW(
+          {
+            Session session(creator(), options({hook("a")}));
+            try {
+              session.run(raise);
+            } catch (...) {  // what the program gets over
+            }
+            EXPECT_FALSE(goes_on && session.should_stop());
+            throw InternalError("outside");
+          },
+          InternalError);
+      EXPECT_TRUE(trace->take().ends_with(fmt::format("a.abort {}\n", goes_on ? "no error" : text)));
+    }
   }
+}
+
+TEST_F(MonitoredSessionTest, TheDestructorAbortsAfterAnEndOfInputThatWasHandledWhileAnotherErrorUnwinds) {
+  script.throw_at(1, OutOfRangeError("End of sequence"));
+  EXPECT_THROW(
+      {
+        Session session(creator(), options({hook("a")}));
+        EXPECT_THROW(session.run(script.train()), OutOfRangeError);
+        throw InternalError("outside");
+      },
+      InternalError);
+  EXPECT_TRUE(trace->lines().ends_with("a.abort no error\n"));
 }
 
 TEST_F(MonitoredSessionTest, TheDestructorClosesWhileTheEndOfInputUnwinds) {

@@ -49,12 +49,12 @@ std::string trimmed(std::string text) {
 }
 
 /// The rows of the table whose first column has this title.
-std::vector<Row> table_of_docstring(std::string_view title) {
-  std::ifstream header(testing::source_file("include/trainhook/session/session_run_hook.hpp"));
+std::vector<Row> table_in(const std::string& file, std::string_view before_row, std::string_view title) {
+  std::ifstream text(testing::source_file(file));
   std::vector<Row> rows;
   bool inside = false;
-  for (std::string line; std::getline(header, line);) {
-    if (!line.starts_with("/// |")) {
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with(before_row)) {
       inside = false;
       continue;
     }
@@ -71,6 +71,10 @@ std::vector<Row> table_of_docstring(std::string_view title) {
     }
   }
   return rows;
+}
+
+std::vector<Row> table_of_docstring(std::string_view title) {
+  return table_in("include/trainhook/session/session_run_hook.hpp", "/// |", title);
 }
 
 /// One line for each hook named, in that order.
@@ -455,16 +459,18 @@ SessionScenario unwound(const std::string& from, const Failure& error) {
   };
 }
 
-/// The first error is handled, and another one unwinds.
-SessionScenario unwound_after_handling(const std::string& from, const Failure& handled) {
-  return [from, handled](Case& test) {
+/// The first error is handled, and another one unwinds. Only the end of input is known to be handled at once.
+SessionScenario unwound_after_handling(const std::string& from, const Failure& handled, const std::string& heard) {
+  return [from, handled, heard](Case& test) {
     const std::string seen = what_of([&] {
       const auto session = after_one_step(test);
       fail_second_step(test, from, handled);
       EXPECT_EQ(what_of([&] { failing_step(test, *session); }), handled.text());
+      const bool asks = heard == "no error" && handled.text() != kEndOfInput.text();
+      EXPECT_FALSE(asks && session->should_stop());
       throw DataLossError("another");
     });
-    return Ending{.seen = seen, .error = "DataLoss: another", .heard = "no error"};
+    return Ending{.seen = seen, .error = "DataLoss: another", .heard = heard};
   };
 }
 
@@ -507,8 +513,9 @@ std::map<std::string, std::vector<std::pair<std::string, SessionScenario>>> sess
        {{"before_run", unwound("before_run", kError)},
         {"engine", unwound("engine", kError)},
         {"after_run", unwound("after_run", kError)},
-        {"an end of input was handled", unwound_after_handling("engine", kEndOfInput)},
-        {"another error was handled", unwound_after_handling("after_run", kError)},
+        {"an end of input was handled", unwound_after_handling("engine", kEndOfInput, "no error")},
+        {"another error was handled", unwound_after_handling("after_run", kError, kError.text())},
+        {"it was handled before should_stop", unwound_after_handling("after_run", kError, "no error")},
         {"an error from outside", unwound_from_outside()}}},
   };
 }
@@ -556,6 +563,11 @@ TEST(HowARunEnds, EachRowAboutASessionIsTrue) {
       at_every_place([&](std::size_t place) { expect_ending(row, named.second, place); });
     }
   }
+}
+
+TEST(HowARunEnds, TheReadmeSaysTheSame) {
+  for (const std::string_view title : {"the step ended by", "the session ended by"})
+    EXPECT_EQ(table_in("README.md", "|", title), table_of_docstring(title));
 }
 
 }  // namespace

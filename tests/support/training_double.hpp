@@ -13,10 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include <shared_session_double.hpp>
 #include <trainhook/checkpoint/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
-#include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/monitored/live_session.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -74,8 +75,13 @@ class TrainingDouble {
   void create() {
     coordinator = std::make_unique<Coordinator>(outside_->clock);
     for (const auto& hook : hooks_) hook->after_create_session(model, *coordinator);
-    session = std::make_unique<detail::HookedSession>(model, hooks_, services);
+    make_session();
     services.set_session(model);
+  }
+  void make_session() {  // which does not call `after_create_session`, and leaves the model open when it ends
+    session = std::make_unique<detail::LiveSession>(
+        OwnedSession{.owner = {}, .session = model, .shared = std::make_shared<SharedSessionDouble>()}, hooks_,
+        services, recovery, std::chrono::seconds(1));
   }
   TrainingDouble& start() {
     begin();
@@ -113,7 +119,8 @@ class TrainingDouble {
   FileWriterCache writers{{.file_system = &outside_->disk, .clock = &outside_->clock}};
   detail::SessionServices services{outside_->disk, outside_->clock, writers};
   std::unique_ptr<Coordinator> coordinator;
-  std::unique_ptr<detail::HookedSession> session;
+  detail::RecoveryPolicy recovery{{}, outside_->clock};
+  std::unique_ptr<detail::LiveSession> session;
 
  private:
   detail::Hooks hooks_;

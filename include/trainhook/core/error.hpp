@@ -4,7 +4,6 @@
 #pragma once
 
 #include <exception>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -45,23 +44,16 @@ class Error : public std::runtime_error {
   TRAINHOOK_DECL Error(ErrorCode code, const std::string& message);
   TRAINHOOK_DECL Error(ErrorCode code, fmt::string_view format, fmt::format_args args);
   TRAINHOOK_DECL ~Error() override;
-  TRAINHOOK_DECL Error(const Error& other) noexcept;
-  TRAINHOOK_DECL Error& operator=(const Error& other) noexcept;
+  Error(const Error& other) noexcept = default;
+  Error& operator=(const Error& other) noexcept = default;
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
-
-  /// Expires when this object is destroyed; a copy has its own. The library uses it to find out if a thrown exception
-  /// has been handled meanwhile. Null if memory ran out.
-  [[nodiscard]] std::weak_ptr<const void> lifetime() const noexcept { return alive_; }
 
   /// Code and message, `DataLoss: bad checksum in ...`. fmt prints the same.
   [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
 
  private:
-  TRAINHOOK_DECL static std::shared_ptr<const void> new_lifetime() noexcept;
-
   ErrorCode code_;
-  std::shared_ptr<const void> alive_ = new_lifetime();
 };
 
 /// An `Error` with its code in its type, so that `catch (const OutOfRangeError&)` works.

@@ -17,6 +17,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/refusal.hpp>
+#include <trainhook/monitored/live_session.hpp>
 #include <trainhook/monitored/monitored_session_options.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/monitored/session_lifecycle.hpp>
@@ -34,8 +35,8 @@ template <class S>
   requires requires { S::kRunsUserCode; }
 inline constexpr bool runs_user_code<S> = S::kRunsUserCode;
 
-[[nodiscard]] TRAINHOOK_DECL SessionLifecycle start_monitored(Graph& graph, SessionOpener open,
-                                                              const MonitoredSessionOptions& options);
+[[nodiscard]] TRAINHOOK_DECL SessionHandle start_monitored(Graph& graph, SessionOpener open,
+                                                           const MonitoredSessionOptions& options);
 
 }  // namespace detail
 
@@ -47,18 +48,18 @@ class StepContext {
   /// Has all forms of `run`, each with all hooks.
   class Runner : public RunForms<Runner, detail::runs_user_code<S>> {
    public:
-    explicit Runner(detail::StepAttempt attempt) : attempt_(attempt) {}
-    [[nodiscard]] Graph& graph() const { return attempt_.session().graph(); }
-    void run_request(const RunRequest& request, std::span<Tensor> results) const { attempt_.run(request, results); }
+    explicit Runner(detail::LiveSession& session) : session_(&session) {}
+    [[nodiscard]] Graph& graph() const { return session_->session().graph(); }
+    void run_request(const RunRequest& request, std::span<Tensor> results) const { session_->run(request, results); }
 
    private:
-    detail::StepAttempt attempt_;
+    detail::LiveSession* session_;
   };
 
-  explicit StepContext(detail::StepAttempt attempt) : attempt_(attempt) {}
+  explicit StepContext(detail::LiveSession& session) : session_(&session) {}
 
   /// The engine's session in this attempt. Runs through it call no hooks.
-  [[nodiscard]] S& session() const noexcept { return attempt_.session().template as<S>(); }
+  [[nodiscard]] S& session() const noexcept { return session_->session().template as<S>(); }
 
   /// A run with all hooks; may be called any number of times: `run_with_hooks(loss)`, `run_with_hooks(loss, {{x,
   /// value}})`.
@@ -72,20 +73,20 @@ class StepContext {
     return run_with_hooks().run(what, feeds, options, metadata);
   }
   /// The same for every other form of `run`: `run_with_hooks().run({loss, accuracy})`.
-  [[nodiscard]] Runner run_with_hooks() const { return Runner(attempt_); }
+  [[nodiscard]] Runner run_with_hooks() const { return Runner(*session_); }
 
   /// Leaves the step function at once and ends the loop like the end of input: `should_stop()` is true from now on, so
   /// a loop that catches the exception itself ends, too. It calls no hooks.
   [[noreturn]] void request_stop() const {
     constexpr const char* kReason = "the step function requested a stop";
-    attempt_.request_stop(kReason);
+    session_->request_stop(std::string(kReason));
     throw OutOfRangeError(kReason);
   }
 
-  [[nodiscard]] Graph& graph() const { return attempt_.session().graph(); }
+  [[nodiscard]] Graph& graph() const { return session_->session().graph(); }
 
  private:
-  detail::StepAttempt attempt_;
+  detail::LiveSession* session_;
 };
 
 /// Trains: `while (!session.should_stop()) session.run(train_op);`. Owns its hooks and the engine's session, which it
@@ -116,7 +117,7 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   explicit MonitoredSession(Graph& graph, const MonitoredSessionOptions& options = {}, SessionArgs... session_args)
       : lifecycle_(detail::start_monitored(
             graph, [&graph, session_args...] { return OwnedSession::make<S>(graph, session_args...); }, options)) {}
-  explicit MonitoredSession(detail::SessionLifecycle lifecycle) : lifecycle_(std::move(lifecycle)) {}
+  explicit MonitoredSession(detail::SessionHandle lifecycle) : lifecycle_(std::move(lifecycle)) {}
   MonitoredSession(MonitoredSession&&) noexcept = default;
   MonitoredSession& operator=(MonitoredSession&&) noexcept = default;
   MonitoredSession(const MonitoredSession&) = delete;
@@ -126,7 +127,7 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   MonitoredSession(Same& other) TRAINHOOK_REFUSED;
 
   /// True if the loop should end: a hook or a thread requested it, or the session is closed.
-  [[nodiscard]] bool should_stop() noexcept { return lifecycle_.should_stop(); }
+  [[nodiscard]] bool should_stop() noexcept { return lifecycle_.get() == nullptr || lifecycle_->should_stop(); }
 
   /// Calls `step_fn(StepContext<S>&)` and returns its result. After a loss of the session it calls `step_fn` again from
   /// its start.
@@ -134,17 +135,17 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   auto run_step_fn(StepFunction&& step_fn) -> std::invoke_result_t<StepFunction&, StepContext<S>&> {
     using Result = std::invoke_result_t<StepFunction&, StepContext<S>&>;
     if constexpr (std::is_void_v<Result>) {
-      lifecycle_.run_with(
-          [&](detail::StepAttempt attempt) {
-            StepContext<S> context(attempt);
+      lifecycle_->run_with(
+          [&](detail::LiveSession& session) {
+            StepContext<S> context(session);
             step_fn(context);
           },
           false);
     } else {
       std::optional<std::remove_cvref_t<Result>> result;
-      lifecycle_.run_with(
-          [&](detail::StepAttempt attempt) {
-            StepContext<S> context(attempt);
+      lifecycle_->run_with(
+          [&](detail::LiveSession& session) {
+            StepContext<S> context(session);
             result.emplace(step_fn(context));
           },
           true);
@@ -160,39 +161,45 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
 
   /// The global step, read without hooks; after a normal `close()`, the last one. @throws FailedPreconditionError if
   /// the graph has none, or if the session is lost or ended with an error.
-  [[nodiscard]] std::int64_t global_step() const { return lifecycle_.global_step(); }
+  [[nodiscard]] std::int64_t global_step() const { return lifecycle_->global_step(); }
 
-  [[nodiscard]] Graph& graph() { return lifecycle_.graph(); }
+  [[nodiscard]] Graph& graph() { return lifecycle_->graph(); }
 
   /// The engine's session. Runs through it call no hooks. Valid until it is lost or closed.
-  [[nodiscard]] S& raw_session() { return lifecycle_.session().template as<S>(); }
+  [[nodiscard]] S& raw_session() { return lifecycle_->session().template as<S>(); }
 
   /// The same for functions that take a SessionRef, such as `saver.save(session, request)`.
-  [[nodiscard]] operator SessionRef() { return lifecycle_.session(); }
+  [[nodiscard]] operator SessionRef() { return lifecycle_->session(); }
 
   /// Ends the session: saves the last checkpoint, closes event files, joins threads. Then throws the first error of a
   /// hook's `end`. A second call does nothing. If a thread has reported an error, hooks get `abort`, nothing is saved,
   /// and that error is thrown. In a hook or in the step it takes effect after the run.
-  void close() { lifecycle_.close(); }
+  void close() { lifecycle_->close(); }
 
   /// Ends the session with an error: hooks get `abort`, and nothing more is saved. Returns the error that hooks
   /// receive: the first one a background thread reported, or else `error`.
-  std::exception_ptr abort(const std::exception_ptr& error) noexcept { return lifecycle_.abort(error); }
+  std::exception_ptr abort(const std::exception_ptr& error) noexcept {
+    return lifecycle_.get() == nullptr ? error : lifecycle_->abort(error);
+  }
 
   /// All errors that ended the session; the first is the one that was thrown.
-  [[nodiscard]] const std::vector<std::exception_ptr>& errors() const { return lifecycle_.errors(); }
+  [[nodiscard]] const std::vector<std::exception_ptr>& errors() const { return lifecycle_->errors(); }
 
   /// Says why the loop has ended: the reason of the hook that requested the stop, "end of input", the first error, or
   /// that the program closed the session. Empty while the loop runs.
-  [[nodiscard]] std::string why_it_ended() const { return lifecycle_.why_it_ended(); }
+  [[nodiscard]] std::string why_it_ended() const {
+    return lifecycle_.get() == nullptr ? "the session was moved to another object" : lifecycle_->why_it_ended();
+  }
 
   /// True if this exception object left `run()`.
-  [[nodiscard]] bool has_thrown(const std::exception_ptr& error) const noexcept { return lifecycle_.has_thrown(error); }
+  [[nodiscard]] bool has_thrown(const std::exception_ptr& error) const noexcept {
+    return lifecycle_.get() != nullptr && lifecycle_->has_thrown(error);
+  }
 
-  void run_request(const RunRequest& request, std::span<Tensor> results) { lifecycle_.run(request, results); }
+  void run_request(const RunRequest& request, std::span<Tensor> results) { lifecycle_->run(request, results); }
 
  private:
-  detail::SessionLifecycle lifecycle_;
+  detail::SessionHandle lifecycle_;
 };
 
 /// The whole loop: calls `step()` until the session should stop, then closes the session. End of input is a normal end.

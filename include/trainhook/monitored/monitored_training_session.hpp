@@ -54,8 +54,8 @@ namespace detail {
 /// Whether one of the hooks saves checkpoints.
 [[nodiscard]] TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks);
 
-[[nodiscard]] TRAINHOOK_DECL SessionLifecycle start_training(Graph& graph, SessionOpener open,
-                                                             const MonitoredTrainingSessionOptions& options);
+[[nodiscard]] TRAINHOOK_DECL SessionHandle start_training(Graph& graph, SessionOpener open,
+                                                          const MonitoredTrainingSessionOptions& options);
 
 }  // namespace detail
 

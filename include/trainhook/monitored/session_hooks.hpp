@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionHooks: the hooks of one session, from the first `begin` to the last `end` or `abort`.
+/// SessionHooks: the hooks of one session, from the first `begin` to the last `end` or `abort`. HookStates: their state
+/// in the model's checkpoint. How messages and checkpoints call them.
 #pragma once
 
 #include <cstddef>
 #include <exception>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/core/saveable.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
@@ -20,7 +25,76 @@ class Graph;
 
 namespace detail {
 
-class HookStates;
+/// Of its type; `core/type_name.hpp` has those of other types.
+[[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
+
+/// The hook's own name, or else that of its type.
+[[nodiscard]] TRAINHOOK_DECL std::string hook_name(const SessionRunHook& hook);
+
+/// Logs which hook an error comes from, if it is a failure, see `is_failure`. An Error of `begin`,
+/// which leaves the session's constructor, names the hook itself.
+TRAINHOOK_DECL void log_hook_failure(const SessionRunHook& hook, std::string_view callback,
+                                     const std::exception_ptr& error) noexcept;
+
+/// Calls a hook and logs its failure.
+template <class Call>
+decltype(auto) call_hook(const SessionRunHook& hook, std::string_view callback, Call&& call) {
+  try {
+    return call();
+  } catch (...) {
+    log_hook_failure(hook, callback, std::current_exception());
+    throw;
+  }
+}
+
+using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
+
+/// Sorts hooks by phase, and within a phase in the order of the list. @throws InvalidArgumentError if a hook occurs
+/// twice.
+[[nodiscard]] TRAINHOOK_DECL Hooks in_phases(const HookList& entries);
+
+/// The reason of the first hook that vetoes a save; nothing if none does.
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::string> first_veto(const Hooks& hooks);
+
+/// Saves each hook's state and timers under `_trainhook/hooks/<name of the hook>/`, and published metrics under
+/// `_trainhook/hooks/_metrics/`. State of a hook that no longer exists is kept and saved again.
+class HookStates final : public Saveable {
+ public:
+  /// @param hooks must outlive this, as must `services`
+  /// @throws InvalidArgumentError if two hooks have the same name.
+  TRAINHOOK_DECL HookStates(const Hooks& hooks, SessionServices& services);
+
+  /// Whether to warn about state of a hook that no longer exists, which does not matter if the session saves nothing.
+  void set_warns_of_missing_hooks(bool warns) noexcept { warns_ = warns; }
+
+  /// For a rank other than the chief: also saves the version of hooks without state, to distinguish them from hooks
+  /// that the rank does not have, and does not keep the state of missing hooks, which the chief does.
+  void set_is_part_of_job() noexcept { is_part_of_job_ = true; }
+
+  static constexpr std::string_view kName = "_trainhook/hooks";
+
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
+  [[nodiscard]] TRAINHOOK_DECL StateValues save() override;
+  TRAINHOOK_DECL void load(const StateValues& values) override;
+
+ private:
+  static constexpr std::string_view kVersion = "version";
+  static constexpr std::string_view kTimer = "_timer_";  // followed by a number
+  static constexpr std::string_view kMetrics = "_metrics";
+
+  [[nodiscard]] TRAINHOOK_DECL static StateValues save(SessionRunHook& hook);
+  TRAINHOOK_DECL static void load(SessionRunHook& hook, const StateValues& state);
+  TRAINHOOK_DECL void add(StateValues& all, const std::string& name, const StateValues& state) const;
+
+  TRAINHOOK_DECL void load_metric(const NamedTensor& saved);
+
+  SessionServices* services_;
+  const Hooks* hooks_;
+  std::map<std::string, std::size_t> places_;  // in hooks_, by name
+  std::map<std::string, StateValues> orphans_;
+  bool warns_ = true;
+  bool is_part_of_job_ = false;
+};
 
 /// Owns the hooks of a session and records which of them it has claimed and begun, so that an end at any point calls
 /// the right ones. Also adds their state to the graph, for the graph's savers.

@@ -9,7 +9,7 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/session/peers.hpp>
 
 namespace trainhook {
@@ -21,8 +21,7 @@ struct MonitoredTrainingSessionOptions;
 
 namespace detail {
 
-class RecoverableSession;
-class SessionServices;
+class SessionLifecycle;
 
 }  // namespace detail
 
@@ -58,19 +57,17 @@ class SessionPeers : public Peers {
   virtual void run_failed() noexcept {}
 
   /// A run has ended: starts the round of this step if one is due, without waiting.
-  virtual void begin_round(detail::RecoverableSession& /*session*/, detail::SessionServices& /*services*/) {}
+  virtual void begin_round(detail::SessionLifecycle& /*session*/) {}
 
   /// Whether the loop ends. Passes the stop request, or the error of a process that has failed, to the session.
-  [[nodiscard]] TRAINHOOK_DECL virtual bool should_stop(detail::RecoverableSession& session,
-                                                        detail::SessionServices& services) noexcept;
+  [[nodiscard]] TRAINHOOK_DECL virtual bool should_stop(detail::SessionLifecycle& session) noexcept;
 
   /// Whether the reason to stop that counts for all is an interruption, if that of this process is `mine`.
   [[nodiscard]] virtual bool is_interrupted(bool mine) const noexcept { return mine; }
 
   /// This process ends alone, for example at the end of its input: the others stop at the end of their step. If one of
   /// them has failed meanwhile, the session gets that error.
-  virtual void leave(const std::string& /*reason*/, detail::RecoverableSession& /*session*/,
-                     detail::SessionServices& /*services*/) {}
+  virtual void leave(const std::string& /*reason*/, detail::SessionLifecycle& /*session*/) {}
 
   /// After the hooks have ended, with an error or null; then as `fail`. @throws the error of another process.
   virtual void finish(const std::exception_ptr& /*error*/, Duration /*stop_grace_period_secs*/) {}

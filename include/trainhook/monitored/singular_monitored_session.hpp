@@ -32,8 +32,8 @@ struct SingularMonitoredSessionOptions {
 
 namespace detail {
 
-[[nodiscard]] TRAINHOOK_DECL SessionLifecycle start_singular(Graph& graph, SessionOpener open,
-                                                             const SingularMonitoredSessionOptions& options);
+[[nodiscard]] TRAINHOOK_DECL SessionHandle start_singular(Graph& graph, SessionOpener open,
+                                                          const SingularMonitoredSessionOptions& options);
 
 }  // namespace detail
 

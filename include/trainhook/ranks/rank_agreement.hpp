@@ -91,11 +91,10 @@ class RankAgreement final : public SessionPeers,
   [[nodiscard]] const std::string& stop_reason() const noexcept override { return reason_; }
 
   void run_failed() noexcept override { is_undecided_ = true; }
-  TRAINHOOK_DECL void begin_round(RecoverableSession& session, SessionServices& services) override;
-  [[nodiscard]] TRAINHOOK_DECL bool should_stop(RecoverableSession& session,
-                                                SessionServices& services) noexcept override;
+  TRAINHOOK_DECL void begin_round(SessionLifecycle& session) override;
+  [[nodiscard]] TRAINHOOK_DECL bool should_stop(SessionLifecycle& session) noexcept override;
   [[nodiscard]] bool is_interrupted(bool /*mine*/) const noexcept override { return is_interrupted_; }
-  TRAINHOOK_DECL void leave(const std::string& reason, RecoverableSession& session, SessionServices& services) override;
+  TRAINHOOK_DECL void leave(const std::string& reason, SessionLifecycle& session) override;
   TRAINHOOK_DECL void finish(const std::exception_ptr& error, Duration stop_grace_period_secs) override;
 
   /// Waits for at least ten seconds.
@@ -141,16 +140,14 @@ class RankAgreement final : public SessionPeers,
   auto talking(Talk talk);
 
   // The rounds between two steps.
-  [[nodiscard]] static std::uint64_t stop_bits(const SessionServices& services) noexcept {
-    return services.is_interrupted() ? kStop : kStop | kEnds;
-  }
-  [[nodiscard]] TRAINHOOK_DECL bool is_due(const RecoverableSession& session) const;
-  [[nodiscard]] TRAINHOOK_DECL Votes wishes(RecoverableSession& session, SessionServices& services);
-  TRAINHOOK_DECL bool decide(RecoverableSession& session, SessionServices& services);
+  [[nodiscard]] TRAINHOOK_DECL static std::uint64_t stop_bits(const SessionLifecycle& session) noexcept;
+  [[nodiscard]] TRAINHOOK_DECL bool is_due(const SessionLifecycle& session) const;
+  [[nodiscard]] TRAINHOOK_DECL Votes wishes(SessionLifecycle& session);
+  TRAINHOOK_DECL bool decide(SessionLifecycle& session);
   [[nodiscard]] bool is_outstanding() const noexcept { return is_under_way_ || held_; }
   TRAINHOOK_DECL Votes outstanding();
-  TRAINHOOK_DECL bool follow(const Votes& all, RecoverableSession& session, SessionServices& services);
-  TRAINHOOK_DECL void take_failure(RecoverableSession& session) noexcept;
+  TRAINHOOK_DECL bool follow(const Votes& all, SessionLifecycle& session);
+  TRAINHOOK_DECL void take_failure(SessionLifecycle& session) noexcept;
 
   std::shared_ptr<Collective> ranks_;
   AgreementOptions options_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/monitored/session_hooks.hpp>
 
 namespace trainhook {
 

@@ -83,14 +83,14 @@ enum class HookPhase {
 /// | `close()` or destructor of a session that is lost for good | no | every hook, with the error that it was lost to | no | that error, unless it has left `run()` already |
 /// | destructor, not unwinding | as `close()`, errors logged | no | yes | nothing |
 /// | destructor, unwinding from the end of input that `run()` threw | as `close()`, errors logged | no | yes | the exception continues |
-/// | destructor, unwinding otherwise | no | every hook, with the error that `run()` recorded, or null | no | the original exception |
+/// | destructor, unwinding otherwise | no | every hook, with the error that `run()` threw last, or null | no | the original exception |
 ///
 /// A stop that the program, a background thread or a signal requested holds after every recovery.
 ///
-/// `close()` in a callback or in the step takes effect after the run, which still returns its value. If the caller of
-/// `run()` handles an error, it is no longer an error of the session: if another exception unwinds later, `abort` gets
-/// null. Of an exception of a type of your own, neither a `trainhook::Error` nor the standard library's, nothing tells
-/// in a destructor whether it was handled, and `abort` gets null; the loop functions know the error.
+/// `close()` in a callback or in the step takes effect after the run, which still returns its value. Nothing tells a
+/// destructor which exception unwinds. If the caller of `run()` has handled the end of input, or another error after
+/// which it called `should_stop()`, `abort` gets null; else it gets the error that `run()` threw last. The loop
+/// functions know the error.
 // clang-format on
 class SessionRunHook {
  public:

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/core/shared.hpp>
-
 namespace trainhook {
 
 std::string_view error_code_name(ErrorCode code) noexcept {
@@ -38,23 +36,6 @@ Error::Error(ErrorCode code, fmt::string_view format, fmt::format_args args)
     : std::runtime_error(fmt::vformat(format, args)), code_(code) {}
 
 Error::~Error() = default;
-
-Error::Error(const Error& other) noexcept : std::runtime_error(other), code_(other.code_) {}
-
-Error& Error::operator=(const Error& other) noexcept {
-  if (this == &other) return *this;
-  std::runtime_error::operator=(other);
-  code_ = other.code_;
-  return *this;
-}
-
-std::shared_ptr<const void> Error::new_lifetime() noexcept {
-  try {
-    return detail::make_shared_object<bool>();
-  } catch (...) {  // there is no memory, and this is an error on its way
-    return nullptr;
-  }
-}
 
 std::string Error::to_string() const { return fmt::format("{}: {}", error_code_name(code_), what()); }
 

@@ -126,32 +126,31 @@ void run_training(const Estimator& estimator, const InputFn& input_fn, const Tra
                                              .keep_checkpoint_every_n_hours = config.keep_checkpoint_every_n_hours}));
   }
   const HookList hooks = worker_hooks(source, model, options, last_hooks);
-  SessionLifecycle session =
-      start_training(graph, [&source, &graph] { return source.engine(graph); },
-                     {.checkpoint_dir = estimator.model_dir(),
-                      .scaffold = scaffold,
-                      .save_checkpoint_secs = Duration::zero(),
-                      .save_summaries_steps = config.save_summary_steps,
-                      .log_step_count_steps = config.log_step_count_steps,
-                      .hooks = hooks,
-                      .chief_only_hooks = chief_hooks(estimator, model, hooks, options, scaffold),
-                      .file_system = config.file_system,
-                      .clock = config.clock});
+  SessionHandle session = start_training(graph, [&source, &graph] { return source.engine(graph); },
+                                         {.checkpoint_dir = estimator.model_dir(),
+                                          .scaffold = scaffold,
+                                          .save_checkpoint_secs = Duration::zero(),
+                                          .save_summaries_steps = config.save_summary_steps,
+                                          .log_step_count_steps = config.log_step_count_steps,
+                                          .hooks = hooks,
+                                          .chief_only_hooks = chief_hooks(estimator, model, hooks, options, scaffold),
+                                          .file_system = config.file_system,
+                                          .clock = config.clock});
   const std::array fetches{Fetch(model.spec.train_op), Fetch(model.spec.loss)};
   std::array<Tensor, 2> results;
   bool made_a_step = false;
-  run_until_stop(session, [&] {
-    session.run({.fetches = fetches}, results);
+  run_until_stop(*session.get(), [&] {
+    session->run({.fetches = fetches}, results);
     made_a_step = true;
   });
-  const bool is_interrupted = session.is_interrupted();
+  const bool is_interrupted = session->is_interrupted();
   if (is_interrupted) {
     log_info("Training was interrupted: {}. No other training with a SignalHook starts in this process.",
-             session.why_it_ended());
+             session->why_it_ended());
   }
   if (made_a_step)
     log_info("Loss for final step: {}.", tensor_text(results[1]));
-  else if (!is_interrupted && !(options.max_steps && session.global_step() >= *options.max_steps))
+  else if (!is_interrupted && !(options.max_steps && session->global_step() >= *options.max_steps))
     log_warning("Training with estimator made no steps. Perhaps input is empty or misspecified.");
 }
 
@@ -175,7 +174,7 @@ struct PredictionRun {
   std::vector<std::string> names;
   std::vector<Fetch> fetches;
   bool yield_single_examples = true;
-  std::optional<SessionLifecycle> session;
+  std::optional<SessionHandle> session;
 
  private:
   const Prediction* take(const Element& element) {
@@ -185,20 +184,21 @@ struct PredictionRun {
 
   // False at the end of the input, when the session is closed.
   bool run_batch() {
+    SessionLifecycle& own = *session->get();
     try {
-      if (!session->should_stop()) {
+      if (!own.should_stop()) {
         batch.resize(fetches.size());
-        session->run({.fetches = fetches}, batch);
+        own.run({.fetches = fetches}, batch);
         return true;
       }
     } catch (...) {
       const std::exception_ptr error = std::current_exception();
-      if (!is_end_of_input(error) || !session->has_thrown(error)) {
-        session->abort(error);
+      if (!is_end_of_input(error) || !own.has_thrown(error)) {
+        own.abort(error);
         throw;
       }
     }
-    session->close();
+    own.close();
     return false;
   }
 

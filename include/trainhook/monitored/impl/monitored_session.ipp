@@ -11,7 +11,7 @@
 
 namespace trainhook::detail {
 
-SessionLifecycle start_monitored(Graph& graph, SessionOpener open, const MonitoredSessionOptions& options) {
+SessionHandle start_monitored(Graph& graph, SessionOpener open, const MonitoredSessionOptions& options) {
   return {make_shared_object<ChiefSessionCreator>(
               graph, std::move(open),
               ChiefSessionCreatorOptions{.file_system = options.file_system, .clock = options.clock}),

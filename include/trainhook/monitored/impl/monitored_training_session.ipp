@@ -93,7 +93,7 @@ inline ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSession
 }
 
 // What is thrown before the session begins reaches the peers, too.
-SessionLifecycle start_training(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
+SessionHandle start_training(Graph& graph, SessionOpener open, const MonitoredTrainingSessionOptions& options) {
   const auto peers = options.peers != nullptr ? options.peers : make_shared_object<SessionPeers>();
   try {
     refuse_if_interrupted(options.hooks);

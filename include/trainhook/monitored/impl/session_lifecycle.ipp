@@ -8,315 +8,281 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <optional>
-#include <string>
-#include <utility>
+#include <typeinfo>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/events/file_writer.hpp>
-#include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/monitored/coordinated_session.hpp>
-#include <trainhook/monitored/hooked_session.hpp>
-#include <trainhook/monitored/recoverable_session.hpp>
-#include <trainhook/monitored/session_creator.hpp>
-#include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/monitored/session_peers.hpp>
-#include <trainhook/monitored/thrown_error.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook::detail {
 
-SessionRef StepAttempt::session() const noexcept { return session_->session(); }
-
-void StepAttempt::run(const RunRequest& request, std::span<Tensor> results) const { session_->run(request, results); }
-
-void StepAttempt::request_stop(std::string reason) const { session_->request_stop(std::move(reason)); }
-
-struct SessionLifecycle::Impl {
-  inline Impl(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options);
-
-  inline void begin();
-  inline void end_by(const std::exception_ptr& error) noexcept;
-  inline void end_normally();
-  inline void close();
-  inline void leave() noexcept;
-  inline std::exception_ptr abort(const std::exception_ptr& error) noexcept;
-  inline void release_parts() noexcept;
-  inline void expect_open() const;
-
-  // Makes a run: records the error that leaves it, and then does what was put off until its end.
-  template <class Body>
-  void call(Body body) {
-    expect_open();
-    const bool is_nested = session->is_busy();
-    try {
-      body();
-      services.process().expect_here("this session");
-    } catch (...) {
-      if (!is_here()) throw;  // the user's code has forked
-      const std::exception_ptr error = std::current_exception();
-      const std::exception_ptr thrown = is_nested ? error : last_error.record(error);
-      if (!is_nested) peers->run_failed();
-      if (!is_nested) finish_quietly();
-      if (thrown != error) std::rethrow_exception(thrown);
-      throw;
-    }
-    if (is_nested) return;
-    if (last_error.get() != nullptr) last_error.forget();  // a later run succeeded
-    peers->begin_round(*session, services);
-    if (is_ending()) finish();
-  }
-
-  [[nodiscard]] bool is_here() const noexcept { return services.process().is_here(); }
-  [[nodiscard]] bool is_ending() const noexcept { return close_requested || abort_requested; }
-  inline void finish();
-  inline void finish_quietly() noexcept;
-
-  std::shared_ptr<SessionPeers> peers;
-  Duration stop_grace_period_secs;
-  std::shared_ptr<SessionCreator> creator;
-  FileSystem& file_system;
-  Clock& clock;
-  FileWriterCache writers;
-  SessionServices services;
-  SessionHooks hooks;
-  bool was_finalized;
-  int exceptions_at_start;
-  Graph* graph = nullptr;  // null until the hooks begin
-  bool closed = false;
-  std::optional<std::int64_t> last_step;              // after a normal end
-  bool close_requested = false;                       // from inside a run, which is to be over first
-  std::optional<std::exception_ptr> abort_requested;  // the same with an error
-  ThrownError last_error;
-  std::vector<std::exception_ptr> errors;
-  std::optional<RecoverableSession> session;
+/// The end of input as it leaves a run: a destructor learns by it whether the caller has handled it.
+struct FollowedEndOfInput final : OutOfRangeError {
+  using OutOfRangeError::OutOfRangeError;
+  std::shared_ptr<const void> alive = make_shared_object<bool>();
 };
 
-SessionLifecycle::Impl::Impl(std::shared_ptr<SessionCreator> session_creator, const MonitoredSessionOptions& options)
-    : peers(options.peers != nullptr ? options.peers : make_shared_object<SessionPeers>()),
-      stop_grace_period_secs(options.stop_grace_period_secs),
-      creator(checked_creator(std::move(session_creator))),
-      file_system(given_or_posix(options.file_system)),
-      clock(given_or_system(options.clock)),
-      writers({.on_error = options.event_errors, .file_system = &file_system, .clock = &clock}),
-      services(file_system, clock, writers, *peers),
-      hooks(options.hooks, services),
-      was_finalized(!creator->is_chief() || creator->graph().is_finalized()),
-      exceptions_at_start(std::uncaught_exceptions()) {
-  check_grace_period("MonitoredSession", options.stop_grace_period_secs);
-  services.set_save_veto([this] { return first_veto(hooks.all()); });
-  peers->join(hooks.all());
+/// What is thrown in the course of an end that goes on.
+template <class Action>
+void log_errors_of(const char* what, Action action) noexcept {
+  try {
+    action();
+  } catch (...) { log_error("while {}: {}", what, describe(std::current_exception())); }
 }
 
-void SessionLifecycle::Impl::begin() {
-  graph = &creator->graph();
-  graph->begin_use();
-  peers->expect_same_program(*graph, hooks.all());
-  if (!graph->is_finalized() && get_global_step(*graph)) (void)get_or_create_global_step_read(*graph);
-  if (creator->is_chief()) hooks.save_with(*graph, !peers->is_chief());
-  hooks.begin(*graph);
-  peers->settle();  // none makes a session if a hook of one cannot begin
+SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options)
+    : peers_(options.peers != nullptr ? options.peers : make_shared_object<SessionPeers>()),
+      stop_grace_period_secs_(options.stop_grace_period_secs),
+      creator_(checked_creator(std::move(creator))),
+      writers_({.on_error = options.event_errors,
+                .file_system = &given_or_posix(options.file_system),
+                .clock = &given_or_system(options.clock)}),
+      services_(given_or_posix(options.file_system), given_or_system(options.clock), writers_, *peers_),
+      hooks_(options.hooks, services_),
+      recovery_(peers_->may_recreate() ? options.retry : RetryPolicy{.max_attempts = 0}, services_.clock()),
+      was_finalized_(!creator_->is_chief() || creator_->graph().is_finalized()) {
+  check_grace_period("MonitoredSession", stop_grace_period_secs_);
+  services_.set_save_veto([this] { return first_veto(hooks_.all()); });
+  peers_->join(hooks_.all());
+  try {
+    refuse_if_interrupted(options.hooks);
+    begin();
+    static_cast<void>(with_session([] {}));
+  } catch (...) {
+    end_by(std::current_exception());
+    throw;
+  }
 }
 
-void SessionLifecycle::Impl::end_by(const std::exception_ptr& error) noexcept {
-  closed = true;
-  services.begin_end();
-  peers->fail(error, stop_grace_period_secs);
-  creator->session_failed(error);  // before the session's threads end, which may look like the end of input
-  if (error != nullptr) errors.push_back(error);
-  if (error == nullptr) services.set_stop_reason("an exception");
-  hooks.abort(error);
-  const auto attempt = [](const char* what, auto&& action) {
-    try {
-      action();
-    } catch (...) { log_error("while {}: {}", what, describe(std::current_exception())); }
-  };
-  attempt("the failed session was closed", [&] {
-    if (!session) return;
-    for (const std::exception_ptr& further : session->close()) {
-      if (further != error) errors.push_back(further);
+void SessionLifecycle::begin() {
+  graph_ = &creator_->graph();
+  graph_->begin_use();
+  peers_->expect_same_program(*graph_, hooks_.all());
+  if (!graph_->is_finalized() && get_global_step(*graph_)) (void)get_or_create_global_step_read(*graph_);
+  if (creator_->is_chief()) hooks_.save_with(*graph_, !peers_->is_chief());
+  hooks_.begin(*graph_);
+  peers_->settle();  // none makes a session if a hook of one cannot begin
+}
+
+void SessionLifecycle::end_by(const std::exception_ptr& error) noexcept {
+  closed_ = true;
+  services_.begin_end();
+  peers_->fail(error, stop_grace_period_secs_);
+  creator_->session_failed(error);  // before the session's threads end, which may look like the end of input
+  if (error != nullptr) errors_.push_back(error);
+  if (error == nullptr) services_.set_stop_reason("an exception");
+  hooks_.abort(error);
+  log_errors_of("the failed session was closed", [&] {
+    for (const std::exception_ptr& further : close_live()) {
+      if (further != error) errors_.push_back(further);
     }
   });
-  attempt("the event writers were closed", [&] { writers.close(); });
+  log_errors_of("the event writers were closed", [&] { writers_.close(); });
   release_parts();
 }
 
-void SessionLifecycle::Impl::end_normally() {
-  closed = true;
-  services.begin_end();
+void SessionLifecycle::end_normally() {
+  closed_ = true;
+  services_.begin_end();
   const auto attempt = [&](auto&& action) {
     try {
       action();
-    } catch (...) { errors.push_back(std::current_exception()); }
+    } catch (...) { errors_.push_back(std::current_exception()); }
   };
-  services.set_interrupted(peers->is_interrupted(services.is_interrupted()));
-  attempt([&] { services.prepare_step_function(session->session()->session()); });  // no run may have been made
-  hooks.end(session->session()->session(), errors);
-  if (!errors.empty()) creator->session_failed(errors.front());
-  last_step = session->session()->step();
-  attempt([&] { std::ranges::copy(session->close(), std::back_inserter(errors)); });
-  attempt([&] { writers.close(); });
-  attempt([&] { peers->finish(errors.empty() ? nullptr : errors.front(), stop_grace_period_secs); });
+  services_.set_interrupted(peers_->is_interrupted(services_.is_interrupted()));
+  attempt([&] { services_.prepare_step_function(live_->session()); });  // no run may have been made
+  hooks_.end(live_->session(), errors_);
+  if (!errors_.empty()) creator_->session_failed(errors_.front());
+  last_step_ = live_->step();
+  attempt([&] { std::ranges::copy(close_live(), std::back_inserter(errors_)); });
+  attempt([&] { writers_.close(); });
+  attempt([&] { peers_->finish(errors_.empty() ? nullptr : errors_.front(), stop_grace_period_secs_); });
   release_parts();
-  for (std::size_t i = 1; i < errors.size(); ++i)
-    log_error("a further error while the session was closed: {}", describe(errors[i]));
-  if (errors.empty()) return;
-  creator->session_failed(errors.front());
-  std::rethrow_exception(errors.front());
+  for (std::size_t i = 1; i < errors_.size(); ++i)
+    log_error("a further error while the session was closed: {}", describe(errors_[i]));
+  if (errors_.empty()) return;
+  creator_->session_failed(errors_.front());
+  std::rethrow_exception(errors_.front());
 }
 
-void SessionLifecycle::Impl::close() {
-  if (closed) return;
-  close_requested = false;
-  peers->leave(is_end_of_input(last_error.get()) ? "end of input" : "the program closed the session", *session,
-               services);
-  const std::vector<std::exception_ptr> reported = session->errors();
-  if (session->session() == nullptr) {
-    const std::exception_ptr unheard = session->loss();
-    end_by(unheard != nullptr ? unheard : last_error.get());
+void SessionLifecycle::close() {
+  if (closed_ || !is_here()) return;
+  if (!is_busy_) return close_now(is_end_of_input(last_error_));
+  close_requested_ = true;
+  stop_after_run();
+}
+
+void SessionLifecycle::close_now(bool at_end_of_input) {
+  close_requested_ = false;
+  peers_->leave(at_end_of_input ? "end of input" : "the program closed the session", *this);
+  const std::vector<std::exception_ptr> reported = thread_errors();
+  if (live_ == nullptr) {
+    const std::exception_ptr unheard = loss_;
+    end_by(unheard != nullptr ? unheard : last_error_);
     if (unheard != nullptr) std::rethrow_exception(unheard);
   } else if (!reported.empty()) {
     end_by(reported.front());
     std::rethrow_exception(reported.front());
   } else {
-    if (session->session()->coordinator().should_stop())
-      services.set_stop_reason("a background thread requested a stop");
+    if (live_->coordinator().should_stop()) services_.set_stop_reason("a background thread requested a stop");
     end_normally();
   }
 }
 
-// The end in a destructor.
-void SessionLifecycle::Impl::leave() noexcept {
-  if (closed) return;
-  if (std::uncaught_exceptions() > exceptions_at_start) {
-    if (session->session() != nullptr) last_error.forget_if_handled();
-    if (!is_end_of_input(last_error.get())) {
-      end_by(last_error.get());
-      return;
-    }
-  }
-  try {
-    close();
-  } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
+std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noexcept {
+  if (closed_ || !is_here()) return error;
+  if (!is_busy_) return abort_now(error);
+  abort_requested_ = error;
+  stop_after_run();
+  return error;
 }
 
-std::exception_ptr SessionLifecycle::Impl::abort(const std::exception_ptr& error) noexcept {
-  const std::vector<std::exception_ptr> reported = session->errors();
+std::exception_ptr SessionLifecycle::abort_now(const std::exception_ptr& error) noexcept {
+  const std::vector<std::exception_ptr> reported = thread_errors();
   const std::exception_ptr first = reported.empty() ? error : reported.front();
   end_by(first);
-  if (error != nullptr && std::ranges::find(errors, error) == errors.end()) {
+  if (error != nullptr && std::ranges::find(errors_, error) == errors_.end()) {
     log_error("a further error when the session ended: {}", describe(error));
-    errors.push_back(error);
+    errors_.push_back(error);
   }
   return first;
 }
 
-void SessionLifecycle::Impl::finish() {
-  if (abort_requested) {
-    abort(*abort_requested);
-  } else {
-    close();
-  }
-}
-
-void SessionLifecycle::Impl::finish_quietly() noexcept {
-  try {
-    if (is_ending()) finish();
-  } catch (...) { log_error("while the session was closed: {}", describe(std::current_exception())); }
-}
-
-void SessionLifecycle::Impl::release_parts() noexcept {
-  const bool has_finalized = graph != nullptr && !was_finalized;  // no graph: a worker whose chief never came
-  if (has_finalized) graph->unfinalize();
-  hooks.leave();
-  if (graph != nullptr) graph->end_use();
-}
-
-void SessionLifecycle::Impl::expect_open() const {
-  services.process().expect_here("this session");
-  if (closed || is_ending()) throw FailedPreconditionError("Session is already closed; create a new one to continue");
-}
-
-SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(creator), options)) {
-  try {
-    refuse_if_interrupted(options.hooks);
-    impl_->begin();
-    impl_->session.emplace(*impl_->creator, impl_->hooks.all(), impl_->services, options.stop_grace_period_secs,
-                           impl_->peers->may_recreate() ? options.retry : RetryPolicy{.max_attempts = 0});
-  } catch (...) {
-    impl_->end_by(std::current_exception());
-    throw;
-  }
-}
-
-SessionLifecycle::SessionLifecycle(SessionLifecycle&& other) noexcept : impl_(std::move(other.impl_)) { settle(); }
-
-SessionLifecycle& SessionLifecycle::operator=(SessionLifecycle&& other) noexcept {
-  if (this == &other) return *this;
-  leave();
-  impl_ = std::move(other.impl_);
-  settle();
-  return *this;
-}
-
-SessionLifecycle::~SessionLifecycle() { leave(); }
-
-void SessionLifecycle::settle() noexcept {
-  if (impl_ != nullptr) impl_->exceptions_at_start = std::uncaught_exceptions();
-}
-
 void SessionLifecycle::leave() noexcept {
-  if (impl_ == nullptr) return;
-  if (impl_->is_here()) return impl_->leave();
-  static_cast<void>(impl_.release());  // a forked child destroys nothing: hooks and engine are the parent's
+  if (closed_) return;
+  const bool at_end_of_input = is_end_of_input(last_error_);
+  if (std::uncaught_exceptions() > exceptions_at_start_) {
+    if (alive_) last_error_ = nullptr;  // if it was handled, that was the last reference
+    if (live_ != nullptr && (is_handled_ || (alive_ && alive_->expired()))) return end_by(nullptr);
+    if (!at_end_of_input) return end_by(last_error_);
+  }
+  log_errors_of("the session was closed", [&] { close_now(at_end_of_input); });
 }
 
-SessionLifecycle::Impl& SessionLifecycle::impl() const {
-  if (impl_ == nullptr)
-    throw FailedPreconditionError("this session was moved from: use the object that it was moved to");
-  return *impl_;
+std::vector<std::exception_ptr> SessionLifecycle::close_live() {
+  if (live_ == nullptr) return {};
+  services_.set_session({});
+  const std::unique_ptr<LiveSession> last = std::move(live_);
+  return recovery_.without_losses(last->close());
 }
 
-Graph& SessionLifecycle::graph() const { return impl().creator->graph(); }
+void SessionLifecycle::release_parts() noexcept {
+  const bool has_finalized = graph_ != nullptr && !was_finalized_;  // no graph: a worker whose chief never came
+  if (has_finalized) graph_->unfinalize();
+  hooks_.leave();
+  if (graph_ != nullptr) graph_->end_use();
+}
 
 bool SessionLifecycle::should_stop() noexcept {
-  if (impl_ == nullptr || impl_->closed || impl_->is_ending() || !impl_->is_here()) return true;
-  if (impl_->session->session() != nullptr) impl_->last_error.forget_if_past();
-  return impl_->peers->should_stop(*impl_->session, impl_->services);
+  if (closed_ || is_ending() || !is_here()) return true;
+  if (last_error_ != nullptr && std::uncaught_exceptions() == 0 && std::current_exception() != last_error_)
+    is_handled_ = true;
+  return peers_->should_stop(*this);
 }
 
 void SessionLifecycle::run(const RunRequest& request, std::span<Tensor> results) {
-  Impl& own = impl();
-  own.call([&] { own.session->run(request, results); });
+  const bool gives_result =
+      request.metadata != nullptr || request.step_gives_result ||
+      std::ranges::any_of(request.fetches, [](const Fetch& fetch) { return !fetch.is_operation(); });
+  make_run(gives_result, [&] { live_->run(request, results); });
 }
 
-void SessionLifecycle::run_with(FunctionRef<void(StepAttempt)> body, bool gives_result) {
-  Impl& own = impl();
-  own.call(
-      [&] { own.session->run_with([&](CoordinatedSession& session) { body(StepAttempt(session)); }, gives_result); });
+void SessionLifecycle::run_with(FunctionRef<void(LiveSession&)> body, bool gives_result) {
+  make_run(gives_result, [&] {
+    live_->guarded([&] {
+      services_.prepare_step_function(live_->session());
+      body(*live_);
+    });
+  });
+}
+
+void SessionLifecycle::expect_open() const {
+  services_.process().expect_here("this session");
+  if (closed_ || is_ending()) throw FailedPreconditionError("Session is already closed; create a new one to continue");
+}
+
+void SessionLifecycle::make_run(bool gives_result, FunctionRef<void()> body) {
+  expect_open();
+  if (is_busy_) {  // nested: its errors and what was put off are up to the outer run
+    if (live_ == nullptr)
+      throw FailedPreconditionError(
+          "the session is being created: run it from before_run on, or through its SessionRef");
+    body();
+    return services_.process().expect_here("this session");
+  }
+  try {
+    if (!with_session(body) && gives_result)
+      throw OutOfRangeError(
+          "the session was lost and recreated at the end of the loop, so the run is not repeated; leave the loop as at "
+          "the end of input");
+    services_.process().expect_here("this session");
+  } catch (...) {
+    if (!is_here()) throw;  // the user's code has forked
+    const std::exception_ptr error = note_error();
+    peers_->run_failed();
+    if (is_ending()) log_errors_of("the session was closed", [&] { finish(); });
+    if (error != std::current_exception()) std::rethrow_exception(error);
+    throw;
+  }
+  if (last_error_ != nullptr) last_error_ = nullptr;
+  peers_->begin_round(*this);
+  if (is_ending()) finish();
+}
+
+std::exception_ptr SessionLifecycle::note_error() noexcept {
+  last_error_ = std::current_exception();
+  is_handled_ = false;
+  alive_.reset();
+  try {
+    throw;
+  } catch (const OutOfRangeError& error) {
+    if (typeid(error) != typeid(OutOfRangeError) && typeid(error) != typeid(FollowedEndOfInput)) return last_error_;
+    try {
+      throw FollowedEndOfInput(error.what());
+    } catch (const FollowedEndOfInput& copy) {
+      alive_ = copy.alive;
+      last_error_ = std::current_exception();
+    } catch (...) {  // memory ran out for the copy
+    }
+  } catch (...) {  // an error is no reason to end normally, whether it was handled or not
+  }
+  return last_error_;
+}
+
+void SessionLifecycle::stop_after_run() noexcept {
+  if (live_ != nullptr) {
+    live_->request_stop();
+  } else {
+    stop_since_ = LiveSession::kAlways;
+  }
+}
+
+void SessionLifecycle::finish() {
+  if (abort_requested_) {
+    static_cast<void>(abort_now(*abort_requested_));
+  } else {
+    close_now(is_end_of_input(last_error_));
+  }
 }
 
 SessionRef SessionLifecycle::session() const {
-  const Impl& own = impl();
-  own.expect_open();
-  const CoordinatedSession* live = own.session->session();
-  if (live == nullptr) throw FailedPreconditionError("the session was lost and could not be recreated");
-  return live->session();
+  expect_open();
+  if (live_ == nullptr) throw FailedPreconditionError("the session was lost and could not be recreated");
+  return live_->session();
 }
 
 std::int64_t SessionLifecycle::global_step() const {
-  if (impl().last_step) return *impl_->last_step;
+  if (last_step_) return *last_step_;
   const SessionRef live = session();
   const std::optional<Variable> step = get_global_step(live.graph());
   if (!step)
@@ -325,36 +291,158 @@ std::int64_t SessionLifecycle::global_step() const {
   return read_global_step(live, *step);
 }
 
-void SessionLifecycle::close() {
-  Impl& own = impl();
-  if (!own.is_here()) return;
-  if (own.closed || !own.session->is_busy()) return own.close();
-  own.close_requested = true;
-  own.session->request_stop();
-}
-
-std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noexcept {
-  if (impl_ == nullptr || impl_->closed || !impl_->is_here()) return error;
-  if (!impl_->session->is_busy()) return impl_->abort(error);
-  impl_->abort_requested = error;
-  impl_->session->request_stop();
-  return error;
-}
-
-const std::vector<std::exception_ptr>& SessionLifecycle::errors() const { return impl().errors; }
-
 std::string SessionLifecycle::why_it_ended() const {
-  if (impl_ == nullptr) return "the session was moved to another object";
-  if (!impl_->errors.empty()) return describe(impl_->errors.front());
-  if (!impl_->services.stop_reason().empty()) return impl_->services.stop_reason();
-  if (is_end_of_input(impl_->last_error.get())) return "end of input";
-  return impl_->closed ? "the program closed the session" : "";
+  if (!errors_.empty()) return describe(errors_.front());
+  if (!services_.stop_reason().empty()) return services_.stop_reason();
+  if (is_end_of_input(last_error_)) return "end of input";
+  return closed_ ? "the program closed the session" : "";
 }
 
-bool SessionLifecycle::is_interrupted() const noexcept { return impl_ != nullptr && impl_->services.is_interrupted(); }
+bool SessionLifecycle::should_stop_alone() noexcept {
+  if (live_ == nullptr) return true;
+  if (!live_->should_stop()) return false;
+  const auto loss = [this] {
+    const std::exception_ptr error = live_->coordinator().error();
+    return error != nullptr && recovery_.is_loss(error) ? error : nullptr;
+  };
+  if (loss() == nullptr) return true;
+  if (is_busy_) return live_->stop_requested();  // a loss is up to the outer run
+  try {
+    static_cast<void>(with_session([&] {
+      if (const std::exception_ptr error = loss()) std::rethrow_exception(error);
+    }));
+    return live_->should_stop();
+  } catch (...) {
+    loss_ = std::current_exception();
+    log_error("the session could not be recreated: {}", describe(loss_));
+    services_.set_session({});
+    live_.reset();
+    return true;
+  }
+}
 
-bool SessionLifecycle::has_thrown(const std::exception_ptr& error) const noexcept {
-  return error != nullptr && impl_ != nullptr && error == impl_->last_error.get();
+std::vector<std::exception_ptr> SessionLifecycle::thread_errors() const {
+  if (live_ != nullptr) return recovery_.without_losses(live_->errors());
+  return loss_ != nullptr ? std::vector{loss_} : std::vector<std::exception_ptr>();
+}
+
+bool SessionLifecycle::with_session(FunctionRef<void()> body) {
+  const Raised busy(is_busy_);
+  loss_ = nullptr;
+  for (;;) {
+    try {
+      if (live_ == nullptr) {
+        create();
+        if (live_->should_stop() && live_->coordinator().error() == nullptr) return false;
+      }
+      body();
+      return true;
+    } catch (...) {
+      const std::exception_ptr error = std::current_exception();
+      if (!is_here() || !recovery_.is_loss(error)) throw;
+      prepare_recovery(error);
+    }
+  }
+}
+
+void SessionLifecycle::create() {
+  auto made = std::make_unique<LiveSession>(creator_->create_session(), hooks_.all(), services_, recovery_,
+                                            stop_grace_period_secs_);
+  made->start(creator_->is_chief());
+  live_ = std::move(made);
+  services_.set_session(live_->session());
+  if (pending_ || stop_since_) {
+    const std::optional<std::int64_t> resumed_at = live_->step();
+    repeat_stop(resumed_at);
+    if (pending_) report_recovery(resumed_at);
+  }
+  was_made_ = true;
+}
+
+void SessionLifecycle::prepare_recovery(const std::exception_ptr& error) {
+  if (!pending_) pending_.emplace();
+  pending_->cause = error;
+  keep_stop();
+  services_.set_session({});
+  if (live_ != nullptr) {
+    pending_->lost_at = live_->step();
+    static_cast<void>(live_->close(true));  // its errors are in the log
+    live_.reset();
+  }
+  recovery_.expect_another(error);
+  services_.wait_for_background_saves();
+  if (recovery_.requires_checkpoint() && was_made_ && !creator_->has_checkpoint()) {
+    log_error("the session is lost, and there is no checkpoint to resume from; the retry policy requires one");
+    std::rethrow_exception(error);
+  }
+  pending_->attempt = recovery_.begin_attempt();
+  log_warning("the session is lost and recreated, attempt {}: {}", pending_->attempt, describe(error));
+  recovery_.back_off();
+}
+
+void SessionLifecycle::keep_stop() {
+  const bool is_interruption = services_.is_interrupted();
+  std::string reason = services_.take_stop_reason();
+  if (live_ == nullptr) return;  // what hooks request while a session is created, they request again
+  stop_is_interruption_ = false;
+  if (const std::optional<std::int64_t> since = live_->stop_since()) {
+    stop_since_ = since;
+    stop_reason_ = std::move(reason);
+    stop_is_interruption_ = is_interruption;
+  }
+  if (live_->thread_requested_stop()) {
+    stop_since_ = LiveSession::kAlways;
+    if (!stop_is_interruption_) stop_reason_ = "a background thread requested a stop";
+  }
+}
+
+void SessionLifecycle::repeat_stop(std::optional<std::int64_t> resumed_at) {
+  const std::optional<std::int64_t> since = std::exchange(stop_since_, std::nullopt);
+  if (!since) return;
+  if (resumed_at && *resumed_at < *since) {
+    log_warning(
+        "a hook had requested a stop at step {} ({}), and the session continues from step {}: the request is dropped, "
+        "and the hook is asked again",
+        *since, stop_reason_, *resumed_at);
+    return;
+  }
+  live_->request_stop(*since);
+  services_.set_stop_reason(stop_reason_, stop_is_interruption_);
+  log_warning("a stop had been requested before the session was lost: the loop ends here");
+}
+
+void SessionLifecycle::report_recovery(std::optional<std::int64_t> resumed_at) {
+  Recovery recovery = *std::exchange(pending_, std::nullopt);
+  recovery.resumed_at = resumed_at;
+  if (recovery.lost_at && recovery.resumed_at) {
+    log_warning("recovered at step {}; {} steps are lost", *recovery.resumed_at,
+                *recovery.lost_at - *recovery.resumed_at);
+  } else {
+    log_warning("recovered");
+  }
+  if (was_made_ && creator_->is_chief() && services_.restored_from().empty())
+    log_warning("there was no checkpoint to resume from: training starts again from initial values");
+  recovery_.report(recovery);
+}
+
+SessionHandle& SessionHandle::operator=(SessionHandle&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  lifecycle_ = std::move(other.lifecycle_);
+  settle();
+  return *this;
+}
+
+SessionLifecycle* SessionHandle::operator->() const {
+  if (lifecycle_ == nullptr)
+    throw FailedPreconditionError("this session was moved from: use the object that it was moved to");
+  return lifecycle_.get();
+}
+
+void SessionHandle::end() noexcept {
+  if (lifecycle_ != nullptr && !lifecycle_->is_here())
+    static_cast<void>(lifecycle_.release());  // a forked child destroys nothing: hooks and engine are the parent's
+  lifecycle_.reset();
 }
 
 }  // namespace trainhook::detail

@@ -12,7 +12,7 @@
 
 namespace trainhook::detail {
 
-SessionLifecycle start_singular(Graph& graph, SessionOpener open, const SingularMonitoredSessionOptions& options) {
+SessionHandle start_singular(Graph& graph, SessionOpener open, const SingularMonitoredSessionOptions& options) {
   return {std::make_shared<ChiefSessionCreator>(
               graph, std::move(open),
               ChiefSessionCreatorOptions{.scaffold = options.scaffold,

@@ -8,20 +8,16 @@
 #endif
 
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
-#include <trainhook/monitored/impl/coordinated_session.ipp>
 #include <trainhook/monitored/impl/evaluate_once.ipp>
-#include <trainhook/monitored/impl/hook_names.ipp>
-#include <trainhook/monitored/impl/hook_states.ipp>
-#include <trainhook/monitored/impl/hooked_session.ipp>
+#include <trainhook/monitored/impl/live_session.ipp>
 #include <trainhook/monitored/impl/merged_run.ipp>
 #include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/on_existing.ipp>
-#include <trainhook/monitored/impl/recoverable_session.ipp>
+#include <trainhook/monitored/impl/recovery_policy.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_hooks.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
 #include <trainhook/monitored/impl/session_peers.ipp>
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>
-#include <trainhook/monitored/impl/thrown_error.ipp>

@@ -15,8 +15,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/monitored/coordinated_session.hpp>
-#include <trainhook/monitored/recoverable_session.hpp>
+#include <trainhook/monitored/session_lifecycle.hpp>
 #include <trainhook/ranks/rank_failure.hpp>
 #include <trainhook/ranks/rank_session_creator.hpp>
 #include <trainhook/session/coordinator.hpp>
@@ -25,8 +24,8 @@
 namespace trainhook::detail {
 
 // True if a thread of this rank has failed. Takes no lock as long as none has asked to stop.
-inline bool has_failed(RecoverableSession& session) {
-  return session.session() == nullptr || (session.session()->coordinator().should_stop() && !session.errors().empty());
+inline bool has_failed(SessionLifecycle& session) {
+  return session.live() == nullptr || (session.live()->coordinator().should_stop() && !session.thread_errors().empty());
 }
 
 RankAgreement::RankAgreement(std::shared_ptr<Collective> ranks, const AgreementOptions& options)
@@ -307,16 +306,20 @@ std::shared_ptr<SessionCreator> RankAgreement::creator(std::shared_ptr<ChiefSess
   return std::make_shared<RankSessionCreator>(shared_from_this(), *alone);
 }
 
-bool RankAgreement::is_due(const RecoverableSession& session) const {
-  return boundary_ % options_.every_n_steps == 0 || session.session()->stops_on_all_ranks();
+std::uint64_t RankAgreement::stop_bits(const SessionLifecycle& session) noexcept {
+  return session.is_interrupted() ? kStop : kStop | kEnds;
 }
 
-Votes RankAgreement::wishes(RecoverableSession& session, SessionServices& services) {
-  wants_stop_ |= session.should_stop();
-  reason_ = services.stop_reason();
+bool RankAgreement::is_due(const SessionLifecycle& session) const {
+  return boundary_ % options_.every_n_steps == 0 || session.live()->stops_on_all_ranks();
+}
+
+Votes RankAgreement::wishes(SessionLifecycle& session) {
+  wants_stop_ |= session.should_stop_alone();
+  reason_ = session.services().stop_reason();
   if (wants_stop_ && reason_.empty()) reason_ = "one of its threads asked to stop";
-  std::uint64_t bits =
-      (wants_stop_ ? stop_bits(services) : kNothing) | (std::exchange(wishes_save_, false) ? kSave : kNothing);
+  std::uint64_t bits = (wants_stop_ ? stop_bits(session) : kNothing) |
+                       (std::exchange(wishes_save_, false) ? kSave : kNothing);
   if (states_ != nullptr && states_->awaits_parts()) bits |= states_->is_writing() ? kAwaits | kWrites : kAwaits;
   Votes votes = vote(bits);
   votes.least[kBoundary] = votes.greatest[kBoundary] = boundary_;
@@ -331,62 +334,61 @@ Votes RankAgreement::outstanding() {
   return held;
 }
 
-bool RankAgreement::follow(const Votes& all, RecoverableSession& session, SessionServices& services) {
+bool RankAgreement::follow(const Votes& all, SessionLifecycle& session) {
   if ((all.any & kSave) != 0) {
-    services.grant_save();
+    session.services().grant_save();
     wishes_save_ = false;  // what was asked for meanwhile is in that save, too
     is_save_granted_ = true;
   }
   if ((all.any & (kAwaits | kWrites)) == kAwaits) are_parts_written_ = true;
   next_save_ = all.least[kNextSave];
   if (has_agreed_to_stop_) {
-    services.set_stop_reason(reason_);
-    session.session()->request_stop();
+    session.services().set_stop_reason(reason_);
+    session.live()->request_stop();
   }
   return has_agreed_to_stop_;
 }
 
-void RankAgreement::begin_round(RecoverableSession& session, SessionServices& services) {
+void RankAgreement::begin_round(SessionLifecycle& session) {
   is_undecided_ = true;
   if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
   try {  // a loop that never asks should_stop() decides here
-    if (std::exchange(has_run_, true) && decide(session, services)) return;
-    if (!is_outstanding() && is_due(session)) begin(wishes(session, services));
+    if (std::exchange(has_run_, true) && decide(session)) return;
+    if (!is_outstanding() && is_due(session)) begin(wishes(session));
   } catch (...) { take_failure(session); }
 }
 
-bool RankAgreement::decide(RecoverableSession& session, SessionServices& services) {
-  if (is_due(session) && !is_outstanding()) begin(wishes(session, services));
+bool RankAgreement::decide(SessionLifecycle& session) {
+  if (is_due(session) && !is_outstanding()) begin(wishes(session));
   bool stop = false;
-  if (is_outstanding()) stop = follow(outstanding(), session, services);
+  if (is_outstanding()) stop = follow(outstanding(), session);
   // After a round that began before the last run, which may have been the last of all ranks.
-  if (!stop && session.session()->stops_on_all_ranks())
-    stop = follow(exchange(wishes(session, services)), session, services);
+  if (!stop && session.live()->stops_on_all_ranks()) stop = follow(exchange(wishes(session)), session);
   ++boundary_;
-  if (!stop && session.session()->take_back_stop()) wants_stop_ = true;  // until the others agree
+  if (!stop && session.live()->take_back_stop()) wants_stop_ = true;  // until the others agree
   return stop;
 }
 
-bool RankAgreement::should_stop(RecoverableSession& session, SessionServices& services) noexcept {
+bool RankAgreement::should_stop(SessionLifecycle& session) noexcept {
   if (is_over_ || has_agreed_to_stop_) return true;
   try {
     if (has_failed(session)) return true;  // `close` tells the others
-    if (session.is_busy()) return session.session()->stops_on_all_ranks();
+    if (session.is_busy()) return session.live()->stops_on_all_ranks();
     has_run_ = false;
-    return std::exchange(is_undecided_, false) && decide(session, services);
+    return std::exchange(is_undecided_, false) && decide(session);
   } catch (...) {
     take_failure(session);
     return true;
   }
 }
 
-void RankAgreement::leave(const std::string& reason, RecoverableSession& session, SessionServices& services) {
+void RankAgreement::leave(const std::string& reason, SessionLifecycle& session) {
   if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
   try {
-    if (is_outstanding() && follow(outstanding(), session, services)) return;
-    services.set_stop_reason(reason);
-    reason_ = services.stop_reason();
-    follow(exchange(vote_with(services.save_veto(), stop_bits(services))), session, services);
+    if (is_outstanding() && follow(outstanding(), session)) return;
+    session.services().set_stop_reason(reason);
+    reason_ = session.services().stop_reason();
+    follow(exchange(vote_with(session.services().save_veto(), stop_bits(session))), session);
   } catch (...) { take_failure(session); }
 }
 
@@ -414,10 +416,10 @@ void RankAgreement::fail(const std::exception_ptr& error, Duration stop_grace_pe
   is_over_ = true;
 }
 
-void RankAgreement::take_failure(RecoverableSession& session) noexcept {
+void RankAgreement::take_failure(SessionLifecycle& session) noexcept {
   is_over_ = true;
   try {
-    session.session()->coordinator().request_stop(std::current_exception());
+    session.live()->coordinator().request_stop(std::current_exception());
   } catch (...) { log_error("the error of another rank is lost: {}", describe(std::current_exception())); }
 }
 

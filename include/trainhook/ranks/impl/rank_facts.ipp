@@ -25,7 +25,7 @@
 #include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/process_identity.hpp>
-#include <trainhook/monitored/hook_names.hpp>
+#include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/ranks/collective.hpp>
 

@@ -30,7 +30,7 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/process_identity.hpp>
-#include <trainhook/monitored/hook_states.hpp>
+#include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/ranks/rank_state.hpp>
 #include <trainhook/ranks/share_variables.hpp>
 

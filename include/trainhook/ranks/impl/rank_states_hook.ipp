@@ -21,7 +21,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/monitored/hook_states.hpp>
+#include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/proto/message.hpp>
 #include <trainhook/ranks/rank_state.hpp>
 #include <trainhook/ranks/sharded_save.hpp>

@@ -11,9 +11,8 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/monitored/hook_states.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
-#include <trainhook/monitored/session_lifecycle.hpp>
+#include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_forms.hpp>
 #include <trainhook/testing/manual_clock.hpp>

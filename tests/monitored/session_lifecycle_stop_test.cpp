@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RecoverableSession: which stop requests outlive the loss of a session, by who made them and where it resumes.
-#include <trainhook/monitored/recoverable_session.hpp>
+/// SessionLifecycle: which stop requests outlive the loss of a session, by who made them and where it resumes.
+#include <trainhook/monitored/session_lifecycle.hpp>
 
 #include <chrono>
 #include <csignal>

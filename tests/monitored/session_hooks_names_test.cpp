@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// The names of hooks in checkpoints and messages, and the messages about a hook that fails.
-#include <trainhook/monitored/hook_names.hpp>
+#include <trainhook/monitored/session_hooks.hpp>
 
 #include <memory>
 #include <optional>
@@ -13,7 +13,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/loop/loop_session.hpp>
-#include <trainhook/monitored/hooked_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// HookStates: names under which hooks' states are kept, and what becomes of those that no hook claims.
-#include <trainhook/monitored/hook_states.hpp>
+#include <trainhook/monitored/session_hooks.hpp>
 
 #include <cstdint>
 #include <memory>

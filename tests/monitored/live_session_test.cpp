@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// HookedSession: what is merged into one run, what each hook gets of it, and what the caller's own objects look like
+/// LiveSession: what is merged into one run, what each hook gets of it, and what the caller's own objects look like
 /// afterwards.
-#include <trainhook/monitored/hooked_session.hpp>
+#include <trainhook/monitored/live_session.hpp>
 
 #include <chrono>
 #include <memory>
@@ -20,8 +20,8 @@
 namespace trainhook {
 namespace {
 
-using detail::HookedSession;
 using detail::Hooks;
+using detail::LiveSession;
 
 using testing::ScriptedSession;
 
@@ -88,16 +88,19 @@ class FakeHook final : public SessionRunHook {
   std::size_t metadata_nodes = 0;
 };
 
-class HookedSessionTest : public ::testing::Test {
+class LiveSessionTest : public ::testing::Test {
  protected:
-  Tensor run(HookedSession& session, Output output, std::vector<Feed> feeds = {}, const RunOptions* options = nullptr,
+  LiveSession alive(const Hooks& with) {
+    return {{.owner = {}, .session = inner}, with, services, recovery, std::chrono::seconds(1)};
+  }
+  Tensor run(LiveSession& session, Output output, std::vector<Feed> feeds = {}, const RunOptions* options = nullptr,
              RunMetadata* metadata = nullptr) {
     const Fetch fetch(output);
     Tensor result;
     session.run({.fetches = {&fetch, 1}, .feed_dict = feeds, .options = options, .metadata = metadata}, {&result, 1});
     return result;
   }
-  std::string message_of_run(HookedSession& session, Output output, std::vector<Feed> feeds = {}) {
+  std::string message_of_run(LiveSession& session, Output output, std::vector<Feed> feeds = {}) {
     try {
       (void)run(session, output, std::move(feeds));
     } catch (const Error& error) { return describe(std::current_exception()); }
@@ -108,6 +111,7 @@ class HookedSessionTest : public ::testing::Test {
   testing::MemoryFileSystem disk;
   FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
   detail::SessionServices services{disk, clock, writers};
+  detail::RecoveryPolicy recovery{{}, clock};
   testing::Script script;
   Output zero = script.value("zero", [] { return 0.0F; });
   Output five = script.value("five", [] { return 5.0F; });
@@ -118,9 +122,9 @@ class HookedSessionTest : public ::testing::Test {
   Hooks hooks{a, b};
 };
 
-TEST_F(HookedSessionTest, M051_WithoutHooksTheEngineGetsWhatTheCallerGave) {
+TEST_F(LiveSessionTest, M051_WithoutHooksTheEngineGetsWhatTheCallerGave) {
   const Hooks none;
-  HookedSession session(inner, none, services);
+  LiveSession session = alive(none);
   const RunOptions options{.trace_level = TraceLevel::Software, .timeout = std::chrono::milliseconds(7)};
   RunMetadata metadata;
   EXPECT_EQ(run(session, zero, {{zero, 7.0F}}, &options, &metadata).scalar<float>(), 7);
@@ -133,8 +137,8 @@ TEST_F(HookedSessionTest, M051_WithoutHooksTheEngineGetsWhatTheCallerGave) {
   EXPECT_EQ(inner.metadata, &metadata);
 }
 
-TEST_F(HookedSessionTest, M052_CallsOnlyTheCallbacksOfARun) {
-  HookedSession session(inner, hooks, services);
+TEST_F(LiveSessionTest, M052_CallsOnlyTheCallbacksOfARun) {
+  LiveSession session = alive(hooks);
   (void)run(session, zero);
   for (const auto& hook : {a, b}) {
     EXPECT_EQ(hook->begins, 0);
@@ -149,8 +153,8 @@ TEST_F(HookedSessionTest, M052_CallsOnlyTheCallbacksOfARun) {
   }
 }
 
-TEST_F(HookedSessionTest, M053_StopsOnceAHookAsksForIt) {
-  HookedSession session(inner, hooks, services);
+TEST_F(LiveSessionTest, M053_StopsOnceAHookAsksForIt) {
+  LiveSession session = alive(hooks);
   (void)run(session, zero);
   EXPECT_FALSE(session.should_stop());
   a->stops = true;
@@ -158,10 +162,10 @@ TEST_F(HookedSessionTest, M053_StopsOnceAHookAsksForIt) {
   EXPECT_TRUE(session.should_stop());
 }
 
-TEST_F(HookedSessionTest, M054_GivesEachHookWhatItAskedFor) {
+TEST_F(LiveSessionTest, M054_GivesEachHookWhatItAskedFor) {
   a->request = {five};
   b->request = {ten};
-  HookedSession session(inner, hooks, services);
+  LiveSession session = alive(hooks);
   EXPECT_EQ(run(session, zero).scalar<float>(), 0);
   ASSERT_EQ(a->results.size(), 1U);
   EXPECT_EQ(a->results[0].scalar<float>(), 5);
@@ -169,41 +173,41 @@ TEST_F(HookedSessionTest, M054_GivesEachHookWhatItAskedFor) {
   EXPECT_EQ(b->results[0].scalar<float>(), 10);
 }
 
-TEST_F(HookedSessionTest, M055_HooksMayFeedWhatTheUserDoesNot) {
+TEST_F(LiveSessionTest, M055_HooksMayFeedWhatTheUserDoesNot) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
   b->request = {.feed_dict = {{five, 10.0F}}};
-  HookedSession session(inner, hooks, services);
+  LiveSession session = alive(hooks);
   EXPECT_EQ(run(session, zero).scalar<float>() + run(session, five).scalar<float>(), 15);
   EXPECT_EQ(inner.feeds.size(), 2U);
 }
 
-TEST_F(HookedSessionTest, HooksAndUserMayFeedDifferentTensors) {
+TEST_F(LiveSessionTest, HooksAndUserMayFeedDifferentTensors) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
-  HookedSession session(inner, hooks, services);
+  LiveSession session = alive(hooks);
   EXPECT_EQ(run(session, ten, {{ten, 20.0F}}).scalar<float>(), 20);
   EXPECT_EQ(inner.feeds.size(), 2U);
 }
 
-TEST_F(HookedSessionTest, M057_S26_TwoHooksCannotFeedOneTensorHoweverTheyCallIt) {
+TEST_F(LiveSessionTest, M057_S26_TwoHooksCannotFeedOneTensorHoweverTheyCallIt) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
   b->request = {.feed_dict = {{script.graph().output("zero"), 10.0F}}};  // by name: the same key
-  HookedSession session(inner, hooks, services);
+  LiveSession session = alive(hooks);
   EXPECT_EQ(message_of_run(session, zero),
             "FailedPrecondition: Same tensor is fed by two hooks: 'zero:0'; leave it to one of them");
 }
 
-TEST_F(HookedSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
+TEST_F(LiveSessionTest, S26_AHookAndTheUserCannotFeedOneTensor) {
   a->request = {.feed_dict = {{zero, 5.0F}}};
-  HookedSession session(inner, hooks, services);
+  LiveSession session = alive(hooks);
   EXPECT_EQ(message_of_run(session, zero, {{zero, 3.0F}}),
             "FailedPrecondition: Same tensor is fed by a SessionRunHook and user: 'zero:0'; leave it to one of them");
   EXPECT_EQ(b->befores, 1);  // every hook was asked first
 }
 
-TEST_F(HookedSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
+TEST_F(LiveSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
   a->request.options = RunOptions{.trace_level = TraceLevel::Hardware, .timeout = std::chrono::milliseconds(60'000)};
   b->request.options = RunOptions{.trace_level = TraceLevel::Full, .timeout = std::chrono::milliseconds(30'000)};
-  HookedSession session(inner, hooks, services);
+  LiveSession session = alive(hooks);
   (void)run(session, zero);
   for (const auto& hook : {a, b}) {
     EXPECT_EQ(hook->options.trace_level, TraceLevel::Full);
@@ -214,18 +218,18 @@ TEST_F(HookedSessionTest, M077_MergesTheOptionsOfAllHooksAndSharesOneMetadata) {
   EXPECT_EQ(a->metadata, inner.metadata);
 }
 
-TEST_F(HookedSessionTest, MetadataThatIsGivenAgainTellsOfTheLastRunOnly) {
+TEST_F(LiveSessionTest, MetadataThatIsGivenAgainTellsOfTheLastRunOnly) {
   a->request.options = RunOptions{.trace_level = TraceLevel::Full};
-  HookedSession session(inner, hooks, services);
+  LiveSession session = alive(hooks);
   RunMetadata metadata;
   for (int i = 0; i < 2; ++i) (void)run(session, zero, {}, nullptr, &metadata);
   EXPECT_EQ(a->metadata, &metadata);
   EXPECT_EQ(a->metadata_nodes, 1U);
 }
 
-TEST_F(HookedSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
+TEST_F(LiveSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
   a->request.options = RunOptions{.trace_level = TraceLevel::Full};
-  HookedSession session(inner, hooks, services);
+  LiveSession session = alive(hooks);
   const RunOptions options{.timeout = std::chrono::milliseconds(5)};
   for (int i = 0; i < 3; ++i) {
     (void)run(session, zero, {}, &options);
@@ -236,8 +240,8 @@ TEST_F(HookedSessionTest, X24_S4_TheCallersOptionsAreMergedIntoACopy) {
   EXPECT_EQ(options.trace_level, TraceLevel::None);
 }
 
-TEST_F(HookedSessionTest, S35_HooksSeeTheUsersOptionsAsHeGaveThem) {
-  HookedSession session(inner, hooks, services);
+TEST_F(LiveSessionTest, S35_HooksSeeTheUsersOptionsAsHeGaveThem) {
+  LiveSession session = alive(hooks);
   const RunOptions options{.timeout = std::chrono::milliseconds(5)};
   (void)run(session, zero, {}, &options);
   EXPECT_EQ(a->user_options, &options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RecoverableSession: what counts as a loss, how often a session is recreated, and what is run again.
-#include <trainhook/monitored/recoverable_session.hpp>
+/// SessionLifecycle: what counts as a loss, how often a session is recreated, and what is run again.
+#include <trainhook/monitored/session_lifecycle.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -124,9 +124,9 @@ class Stopper final : public SessionRunHook {
   std::atomic<bool> due_ = false;
 };
 
-class RecoverableSessionTest : public ::testing::Test {
+class LossTest : public ::testing::Test {
  protected:
-  ~RecoverableSessionTest() override { set_log_sink(previous_sink); }
+  ~LossTest() override { set_log_sink(previous_sink); }
 
   MonitoredSessionOptions options(HookList hooks, RetryPolicy retry = {}) {
     return {.hooks = std::move(hooks), .retry = std::move(retry), .file_system = &disk, .clock = &clock};
@@ -148,18 +148,18 @@ class RecoverableSessionTest : public ::testing::Test {
   LogSink previous_sink = set_log_sink([this](LogLevel, std::string_view line) { log.append(line).append("\n"); });
 };
 
-TEST_F(RecoverableSessionTest, M025_M039_ShowsTheGraph) {
+TEST_F(LossTest, M025_M039_ShowsTheGraph) {
   Session session(counting, options({}));
   EXPECT_EQ(&session.graph(), &graph);
   EXPECT_EQ(&session.raw_session().graph(), &graph);
 }
 
-TEST_F(RecoverableSessionTest, M030_M040_Runs) {
+TEST_F(LossTest, M030_M040_Runs) {
   Session session(counting, options({}));
   EXPECT_EQ(run(session, 51), 51);
 }
 
-TEST_F(RecoverableSessionTest, SaysSoIfTheGraphHasNoGlobalStep) {
+TEST_F(LossTest, SaysSoIfTheGraphHasNoGlobalStep) {
   const Session session(counting, options({}));
   try {
     (void)session.global_step();
@@ -170,7 +170,7 @@ TEST_F(RecoverableSessionTest, SaysSoIfTheGraphHasNoGlobalStep) {
   }
 }
 
-TEST_F(RecoverableSessionTest, M026_M029_IsOverOnceItIsClosed) {
+TEST_F(LossTest, M026_M029_IsOverOnceItIsClosed) {
   Session session(counting, options({}));
   EXPECT_FALSE(session.should_stop());
   session.close();
@@ -179,7 +179,7 @@ TEST_F(RecoverableSessionTest, M026_M029_IsOverOnceItIsClosed) {
   EXPECT_TRUE(session.should_stop());
 }
 
-TEST_F(RecoverableSessionTest, S43_NeedsNoCheckpointBeforeThereWasASession) {
+TEST_F(LossTest, S43_NeedsNoCheckpointBeforeThereWasASession) {
   counting->keeps_checkpoints = false;
   counting->failures = 1;
   Session session(counting, options({}, {.require_checkpoint = true}));
@@ -187,7 +187,7 @@ TEST_F(RecoverableSessionTest, S43_NeedsNoCheckpointBeforeThereWasASession) {
   EXPECT_EQ(log.find("initial values"), std::string::npos) << "nothing is lost";
 }
 
-TEST_F(RecoverableSessionTest, WaitsForBackgroundSavesBeforeItLooksForACheckpoint) {
+TEST_F(LossTest, WaitsForBackgroundSavesBeforeItLooksForACheckpoint) {
   struct Creator final : SessionCreator {
     Creator(Graph& of, std::string& to) : its_graph(&of), trace(&to) {}
     Graph& graph() override { return *its_graph; }
@@ -227,7 +227,7 @@ TEST_F(RecoverableSessionTest, WaitsForBackgroundSavesBeforeItLooksForACheckpoin
   EXPECT_EQ(trace, "create wait look create wait look create ");
 }
 
-TEST_F(RecoverableSessionTest, M027_AsksAgainEachTimeWhetherToStop) {
+TEST_F(LossTest, M027_AsksAgainEachTimeWhetherToStop) {
   struct Holding final : SessionRunHook {
     void after_create_session(SessionRef, Coordinator& of_session) override { coordinator = &of_session; }
     Coordinator* coordinator = nullptr;
@@ -240,7 +240,7 @@ TEST_F(RecoverableSessionTest, M027_AsksAgainEachTimeWhetherToStop) {
   session.close();
 }
 
-TEST_F(RecoverableSessionTest, M041_GoesThroughSessionsUntilNoneIsLeft) {
+TEST_F(LossTest, M041_GoesThroughSessionsUntilNoneIsLeft) {
   const auto aborting = std::make_shared<Aborting>();
   const auto creator = std::make_shared<LimitedCreator>(graph, std::deque<int>{2, 3, 4}, aborting);
   Session session(creator, options({aborting}));
@@ -252,7 +252,7 @@ TEST_F(RecoverableSessionTest, M041_GoesThroughSessionsUntilNoneIsLeft) {
   EXPECT_THROW(run(session, -32), NotFoundError);
 }
 
-TEST_F(RecoverableSessionTest, M042_AThreadsLossIsAnsweredInShouldStop) {
+TEST_F(LossTest, M042_AThreadsLossIsAnsweredInShouldStop) {
   const auto stopper = std::make_shared<Stopper>(2, std::make_exception_ptr(AbortedError("lost")));
   Session session(counting, options({stopper}));
   EXPECT_EQ(run(session, 51), 51);
@@ -262,7 +262,7 @@ TEST_F(RecoverableSessionTest, M042_AThreadsLossIsAnsweredInShouldStop) {
   EXPECT_EQ(counting->calls, 2);
 }
 
-TEST_F(RecoverableSessionTest, M045_AThreadsLossIsAnsweredInShouldStopAfterAStepFunction) {
+TEST_F(LossTest, M045_AThreadsLossIsAnsweredInShouldStopAfterAStepFunction) {
   const auto stopper = std::make_shared<Stopper>(2, std::make_exception_ptr(AbortedError("lost")));
   Session session(counting, options({stopper}));
   EXPECT_EQ(session.run_step_fn(fed(51)), 51);
@@ -272,7 +272,7 @@ TEST_F(RecoverableSessionTest, M045_AThreadsLossIsAnsweredInShouldStopAfterAStep
   EXPECT_EQ(counting->calls, 2);
 }
 
-TEST_F(RecoverableSessionTest, M046_AThreadsOtherErrorStopsTheLoopAndComesOutOfClose) {
+TEST_F(LossTest, M046_AThreadsOtherErrorStopsTheLoopAndComesOutOfClose) {
   const auto stopper = std::make_shared<Stopper>(2, std::make_exception_ptr(UnknownError("who knows")));
   Session session(counting, options({stopper}));
   EXPECT_EQ(session.run_step_fn(fed(51)), 51);
@@ -283,7 +283,7 @@ TEST_F(RecoverableSessionTest, M046_AThreadsOtherErrorStopsTheLoopAndComesOutOfC
   EXPECT_THROW(session.close(), UnknownError);
 }
 
-TEST_F(RecoverableSessionTest, M047_AThreadsLossGoesBeforeTheErrorThatItCaused) {
+TEST_F(LossTest, M047_AThreadsLossGoesBeforeTheErrorThatItCaused) {
   const auto stopper = std::make_shared<Stopper>(2, std::make_exception_ptr(AbortedError("lost")),
                                                  std::make_exception_ptr(CancelledError("so this was cancelled")));
   Session session(counting, options({stopper}));
@@ -294,7 +294,7 @@ TEST_F(RecoverableSessionTest, M047_AThreadsLossGoesBeforeTheErrorThatItCaused) 
   EXPECT_EQ(counting->calls, 2);
 }
 
-TEST_F(RecoverableSessionTest, M049_AThreadsOtherErrorStopsALoopOfRawRunsToo) {
+TEST_F(LossTest, M049_AThreadsOtherErrorStopsALoopOfRawRunsToo) {
   const auto stopper = std::make_shared<Stopper>(2, std::make_exception_ptr(UnknownError("who knows")));
   Session session(counting, options({stopper}));
   const auto raw = [&](float value) {
@@ -312,7 +312,7 @@ TEST_F(RecoverableSessionTest, M049_AThreadsOtherErrorStopsALoopOfRawRunsToo) {
   EXPECT_THROW(session.close(), UnknownError);
 }
 
-TEST_F(RecoverableSessionTest, M050_AThreadsLossGoesBeforeTheErrorOfARawRunThatItCaused) {
+TEST_F(LossTest, M050_AThreadsLossGoesBeforeTheErrorOfARawRunThatItCaused) {
   const auto stopper = std::make_shared<Stopper>(2, std::make_exception_ptr(AbortedError("lost")),
                                                  std::make_exception_ptr(CancelledError("so this was cancelled")));
   Session session(counting, options({stopper}));
@@ -329,7 +329,7 @@ TEST_F(RecoverableSessionTest, M050_AThreadsLossGoesBeforeTheErrorOfARawRunThatI
   EXPECT_EQ(counting->calls, 2);
 }
 
-TEST_F(RecoverableSessionTest, X20_EverySessionHasACoordinatorOfItsOwnAndThreadsEndWithTheirs) {
+TEST_F(LossTest, X20_EverySessionHasACoordinatorOfItsOwnAndThreadsEndWithTheirs) {
   struct Threaded final : SessionRunHook {
     explicit Threaded(Clock& of) : clock(&of) {}
     void after_create_session(SessionRef, Coordinator& coordinator) override {
@@ -360,7 +360,7 @@ TEST_F(RecoverableSessionTest, X20_EverySessionHasACoordinatorOfItsOwnAndThreads
   EXPECT_EQ(hook->alive, 0);
 }
 
-TEST_F(RecoverableSessionTest, X23_AFeedFunctionIsCalledAgainOnARetryAndToldOfTheFailure) {
+TEST_F(LossTest, X23_AFeedFunctionIsCalledAgainOnARetryAndToldOfTheFailure) {
   struct FeedFn final : SessionRunHook {
     explicit FeedFn(Output fed) : key(fed) {}
     SessionRunArgs before_run(SessionRunContext&) override {
@@ -385,7 +385,7 @@ TEST_F(RecoverableSessionTest, X23_AFeedFunctionIsCalledAgainOnARetryAndToldOfTh
   EXPECT_EQ(feed->failures, 1);
 }
 
-TEST_F(RecoverableSessionTest, X26_S2_TriesAgainAsOftenAsThePolicyAllows) {
+TEST_F(LossTest, X26_S2_TriesAgainAsOftenAsThePolicyAllows) {
   counting->failures = 3;
   Session session(counting, options({}, {.max_attempts = 3}));
   EXPECT_EQ(counting->calls, 4);
@@ -395,7 +395,7 @@ TEST_F(RecoverableSessionTest, X26_S2_TriesAgainAsOftenAsThePolicyAllows) {
   EXPECT_EQ(counting->calls, 3);
 }
 
-TEST_F(RecoverableSessionTest, WithoutAttemptsALossIsAnErrorAsAnyOther) {
+TEST_F(LossTest, WithoutAttemptsALossIsAnErrorAsAnyOther) {
   const auto aborting = std::make_shared<Aborting>();
   aborting->runs_left = 2;
   Session session(counting, options({aborting}, {.max_attempts = 0}));
@@ -565,7 +565,7 @@ TEST_F(LastStepTest, S5_AStopRequestSurvivesTheLossOfTheSessionInTheSameRun) {
   }
 }
 
-TEST_F(RecoverableSessionTest, S12_ALossAgainDuringTheRecoveryIsAnsweredToo) {
+TEST_F(LossTest, S12_ALossAgainDuringTheRecoveryIsAnsweredToo) {
   struct Losing final : SessionRunHook {
     void after_create_session(SessionRef, Coordinator& of_session) override {
       coordinator = &of_session;
@@ -594,7 +594,7 @@ class LockedMoment final : public Clock {
   }
 };
 
-TEST_F(RecoverableSessionTest, AskingWhetherToStopTakesNoLock) {
+TEST_F(LossTest, AskingWhetherToStopTakesNoLock) {
   struct Holding final : SessionRunHook {
     void after_create_session(SessionRef, Coordinator& of_session) override { coordinator = &of_session; }
     Coordinator* coordinator = nullptr;
@@ -612,7 +612,7 @@ TEST_F(RecoverableSessionTest, AskingWhetherToStopTakesNoLock) {
   EXPECT_TRUE(asked);
 }
 
-TEST_F(RecoverableSessionTest, AStopThatAThreadRequestedBeforeALossStays) {
+TEST_F(LossTest, AStopThatAThreadRequestedBeforeALossStays) {
   const auto stopper = std::make_shared<Stopper>(2, nullptr, std::make_exception_ptr(AbortedError("lost")));
   Session session(counting, options({stopper}));
   EXPECT_EQ(run(session, 1), 1);
@@ -623,7 +623,7 @@ TEST_F(RecoverableSessionTest, AStopThatAThreadRequestedBeforeALossStays) {
   EXPECT_EQ(session.why_it_ended(), "a background thread requested a stop");
 }
 
-TEST_F(RecoverableSessionTest, AStopByASignalStaysOneIfAThreadStopsToo) {
+TEST_F(LossTest, AStopByASignalStaysOneIfAThreadStopsToo) {
   const auto stopper = std::make_shared<Stopper>(2, nullptr, std::make_exception_ptr(AbortedError("lost")));
   const auto signal = make_hook<LambdaHook>({.before_run =
                                                  [runs = 0](SessionRunContext& context) mutable {
@@ -638,7 +638,7 @@ TEST_F(RecoverableSessionTest, AStopByASignalStaysOneIfAThreadStopsToo) {
   EXPECT_EQ(session.why_it_ended(), "SIGTERM");
 }
 
-TEST_F(RecoverableSessionTest, TheEndOfAThreadsInputIsNoStopThatStays) {
+TEST_F(LossTest, TheEndOfAThreadsInputIsNoStopThatStays) {
   const auto stopper = std::make_shared<Stopper>(2, std::make_exception_ptr(OutOfRangeError("End of sequence")),
                                                  std::make_exception_ptr(AbortedError("lost")));
   Session session(counting, options({stopper}));
@@ -647,7 +647,7 @@ TEST_F(RecoverableSessionTest, TheEndOfAThreadsInputIsNoStopThatStays) {
   EXPECT_FALSE(session.should_stop()) << "the recovered session has its input again";
 }
 
-TEST_F(RecoverableSessionTest, ALossThatNoOneAskedAboutNoLongerMattersAtTheEnd) {
+TEST_F(LossTest, ALossThatNoOneAskedAboutNoLongerMattersAtTheEnd) {
   const auto stopper = std::make_shared<Stopper>(1, std::make_exception_ptr(AbortedError("lost")));
   Session session(counting, options({stopper}));
   EXPECT_EQ(run(session, 1), 1);

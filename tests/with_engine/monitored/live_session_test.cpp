@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// CoordinatedSession: one life of a session beside background threads.
-#include <trainhook/monitored/coordinated_session.hpp>
+/// LiveSession: one life of a session beside background threads.
+#include <trainhook/monitored/live_session.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -31,8 +31,8 @@
 namespace trainhook {
 namespace {
 
-using detail::CoordinatedSession;
 using detail::Hooks;
+using detail::LiveSession;
 
 using support::SmallEngine;
 
@@ -41,14 +41,17 @@ struct KernelBroke : InvalidArgumentError {
   using InvalidArgumentError::InvalidArgumentError;
 };
 
-class CoordinatedSessionTest : public ::testing::Test {
+class LiveSessionTest : public ::testing::Test {
  protected:
-  ~CoordinatedSessionTest() override { set_log_sink(previous_sink); }
+  ~LiveSessionTest() override { set_log_sink(previous_sink); }
 
-  std::unique_ptr<CoordinatedSession> make() {
-    return std::make_unique<CoordinatedSession>(*creator, hooks, services, std::chrono::seconds(120));
+  std::unique_ptr<LiveSession> make() {
+    auto session =
+        std::make_unique<LiveSession>(creator->create_session(), hooks, services, recovery, std::chrono::seconds(120));
+    session->start(creator->is_chief());
+    return session;
   }
-  float run(CoordinatedSession& session, float fed) {
+  float run(LiveSession& session, float fed) {
     const Fetch fetch(out);
     const Feed feed{in, fed};
     Tensor result;
@@ -60,6 +63,7 @@ class CoordinatedSessionTest : public ::testing::Test {
   testing::MemoryFileSystem disk;
   FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
   detail::SessionServices services{disk, clock, writers};
+  detail::RecoveryPolicy recovery{{}, clock};
   Graph graph;
   Output in = placeholder(graph, DType::Float, Shape{}, "in");
   Output out = identity(in, "out");
@@ -70,11 +74,11 @@ class CoordinatedSessionTest : public ::testing::Test {
   LogSink previous_sink = set_log_sink([this](LogLevel, std::string_view line) { log.append(line).append("\n"); });
 };
 
-TEST_F(CoordinatedSessionTest, M031_ShowsTheEnginesGraph) { EXPECT_EQ(&make()->session().graph(), &graph); }
+TEST_F(LiveSessionTest, M031_ShowsTheEnginesGraph) { EXPECT_EQ(&make()->session().graph(), &graph); }
 
-TEST_F(CoordinatedSessionTest, M032_Runs) { EXPECT_EQ(run(*make(), 42), 42); }
+TEST_F(LiveSessionTest, M032_Runs) { EXPECT_EQ(run(*make(), 42), 42); }
 
-TEST_F(CoordinatedSessionTest, M033_CloseAsksThreadsToStopAndEndsTheSession) {
+TEST_F(LiveSessionTest, M033_CloseAsksThreadsToStopAndEndsTheSession) {
   const auto session = make();
   EXPECT_FALSE(session->should_stop());
   EXPECT_TRUE(session->close().empty());
@@ -83,7 +87,7 @@ TEST_F(CoordinatedSessionTest, M033_CloseAsksThreadsToStopAndEndsTheSession) {
   EXPECT_THROW(run(*session, 1), FailedPreconditionError);
 }
 
-TEST_F(CoordinatedSessionTest, M034_StopsWhenItsCoordinatorIsAskedTo) {
+TEST_F(LiveSessionTest, M034_StopsWhenItsCoordinatorIsAskedTo) {
   const auto session = make();
   EXPECT_FALSE(session->should_stop());
   session->coordinator().request_stop();
@@ -91,7 +95,7 @@ TEST_F(CoordinatedSessionTest, M034_StopsWhenItsCoordinatorIsAskedTo) {
   EXPECT_EQ(run(*session, 3), 3);  // a run still works
 }
 
-TEST_F(CoordinatedSessionTest, M036_S39_CloseAfterAnErrorStopsAllThreadsAtOnce) {
+TEST_F(LiveSessionTest, M036_S39_CloseAfterAnErrorStopsAllThreadsAtOnce) {
   const Duration start = clock.monotonic_now();
   const auto session = make();
   std::atomic<int> alive = 0;
@@ -115,7 +119,7 @@ TEST_F(CoordinatedSessionTest, M036_S39_CloseAfterAnErrorStopsAllThreadsAtOnce) 
   EXPECT_EQ(clock.monotonic_now(), start);
 }
 
-TEST_F(CoordinatedSessionTest, M038_TheErrorThatLeavesRunIsTheOneThatWasThrown) {
+TEST_F(LiveSessionTest, M038_TheErrorThatLeavesRunIsTheOneThatWasThrown) {
   struct Breaking final : SessionRunHook {
     void after_run(SessionRunContext&, const SessionRunValues&) override {
       try {
@@ -139,7 +143,7 @@ TEST_F(CoordinatedSessionTest, M038_TheErrorThatLeavesRunIsTheOneThatWasThrown) 
   }
 }
 
-TEST_F(CoordinatedSessionTest, AThreadsErrorThatCameFirstIsThrownAndTheOtherKeptBehindIt) {
+TEST_F(LiveSessionTest, AThreadsErrorThatCameFirstIsThrownAndTheOtherKeptBehindIt) {
   const auto session = make();
   session->coordinator().request_stop(std::make_exception_ptr(AbortedError("lost")));
   EXPECT_THROW(session->guarded([] { throw CancelledError("so this was cancelled"); }), AbortedError);
@@ -149,7 +153,7 @@ TEST_F(CoordinatedSessionTest, AThreadsErrorThatCameFirstIsThrownAndTheOtherKept
   EXPECT_EQ(describe(errors[1]), "Cancelled: so this was cancelled");
 }
 
-TEST_F(CoordinatedSessionTest, QueueRunnersRunFromBeforeAfterCreateSessionUntilClose) {
+TEST_F(LiveSessionTest, QueueRunnersRunFromBeforeAfterCreateSessionUntilClose) {
   const Variable filled =
       make_variable("filled", constant(graph, Tensor(std::int64_t{0}), "zero"), {.trainable = false});
   add_queue_runner(graph, {.enqueue_ops = {assign_add(filled, constant(graph, Tensor(std::int64_t{1}))).operation()},
@@ -167,7 +171,7 @@ TEST_F(CoordinatedSessionTest, QueueRunnersRunFromBeforeAfterCreateSessionUntilC
   EXPECT_TRUE(session->close().empty());  // its threads have ended
 }
 
-TEST_F(CoordinatedSessionTest, ASessionThatItsChiefHasGivenUpIsUnavailable) {
+TEST_F(LiveSessionTest, ASessionThatItsChiefHasGivenUpIsUnavailable) {
   struct Sharing final : SessionCreator {
     explicit Sharing(Graph& graph) : session(graph) {}
     Graph& graph() override { return session.graph(); }
@@ -175,7 +179,8 @@ TEST_F(CoordinatedSessionTest, ASessionThatItsChiefHasGivenUpIsUnavailable) {
     SmallEngine session;
     std::shared_ptr<support::SharedSessionDouble> share = std::make_shared<support::SharedSessionDouble>();
   } sharing(graph);
-  CoordinatedSession session(sharing, hooks, services, std::chrono::seconds(1));
+  LiveSession session(sharing.create_session(), hooks, services, recovery, std::chrono::seconds(1));
+  session.start(true);
   EXPECT_EQ(run(session, 1), 1);
   sharing.share->lost = true;
   sharing.session.close();
