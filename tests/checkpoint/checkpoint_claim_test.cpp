@@ -12,7 +12,7 @@
 
 #include <temporary_folder.hpp>
 
-#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/io/path.hpp>

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

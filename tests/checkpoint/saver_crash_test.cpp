@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>

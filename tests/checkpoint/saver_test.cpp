@@ -17,13 +17,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_cleanup.hpp>
-#include <trainhook/checkpoint/bundle_reader.hpp>
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/testing/log_lines.hpp>

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_writer.hpp>
-#include <trainhook/checkpoint/tensor_bundle_format.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/table_writer.hpp>

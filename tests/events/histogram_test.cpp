@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/events/histogram_buckets.hpp>
 
 namespace trainhook {
 namespace {

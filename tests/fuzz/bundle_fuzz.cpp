@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 namespace th = trainhook;

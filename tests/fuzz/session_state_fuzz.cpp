@@ -8,8 +8,8 @@
 #include <random>
 #include <utility>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>

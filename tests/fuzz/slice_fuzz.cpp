@@ -3,7 +3,7 @@
 /// Fuzzes the text forms of slices.
 #include "fuzz.hpp"
 
-#include <trainhook/checkpoint/tensor_slice.hpp>
+#include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/shape.hpp>
 
 namespace th = trainhook;

@@ -13,13 +13,13 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_cleanup.hpp>
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
-#include <trainhook/hooks/checkpoint_target.hpp>
+#include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_iterator.hpp>

@@ -17,8 +17,8 @@
 
 #include <trainhook/checkpoint/lock_lease.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/hooks/graph_export.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
+#include <trainhook/hooks/saving/graph_export.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/loop/loop_session.hpp>

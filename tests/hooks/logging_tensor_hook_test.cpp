@@ -2,7 +2,7 @@
 /// @file
 /// LoggingTensorHook: which runs are logged, and how.
 #include <trainhook/hooks/logging_tensor_hook.hpp>
-#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
 
 #include <chrono>
 #include <map>
@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
 
 #include "training_double.hpp"
 

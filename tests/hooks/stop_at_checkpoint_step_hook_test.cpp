@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 

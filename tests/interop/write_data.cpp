@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/data/file_sources.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/record_writer.hpp>

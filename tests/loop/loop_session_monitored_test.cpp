@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/ops/summary.hpp>

@@ -12,7 +12,6 @@
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
-#include <trainhook/monitored/on_existing.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

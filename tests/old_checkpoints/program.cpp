@@ -26,7 +26,7 @@
 #include <trainhook/graph/ops/random.hpp>
 #include <trainhook/testing/threaded_ranks.hpp>
 #endif
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/hooks/hooks.hpp>

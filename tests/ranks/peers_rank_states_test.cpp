@@ -17,8 +17,8 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/data/dataset.hpp>

@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 #include <temporary_folder.hpp>
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>

@@ -19,7 +19,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/graph/global_step.hpp>

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/global_step.hpp>

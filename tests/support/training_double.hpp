@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <shared_session_double.hpp>
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/monitored/live_session.hpp>

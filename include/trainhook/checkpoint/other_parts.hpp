@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 
 namespace trainhook::detail {
 

@@ -3,5 +3,5 @@
 /// Checkpoints without graph, session or hooks: BundleWriter and BundleReader.
 #pragma once
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>

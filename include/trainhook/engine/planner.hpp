@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/conditions.hpp>
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/engine/node_kinds.hpp>
@@ -22,6 +23,15 @@
 #include <trainhook/session/run_args.hpp>
 
 namespace trainhook::detail {
+
+/// False for a node whose results differ from run to run, and for one that makes a lot out of little, such as an
+/// initial value, which is not worth keeping.
+[[nodiscard]] TRAINHOOK_DECL bool can_be_folded(const Node& node, const KernelDef& def);
+
+/// The outputs of a node that can be folded; empty if the kernel throws, which the run itself will say, or if they turn
+/// out to be large.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::unique_ptr<Tensor>> fold(Node& node, const Kernel& kernel,
+                                                                       const std::vector<KernelContext::Input>& inputs);
 
 /// What a session keeps for a node; made at the first call for it.
 using FindState = std::function<NodeState&(const Node& node, const KernelDef* def)>;

@@ -20,7 +20,7 @@
 #include <trainhook/estimator/predictions.hpp>
 #include <trainhook/estimator/run_config.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
-#include <trainhook/hooks/checkpoint_target.hpp>
+#include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 

@@ -14,8 +14,8 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/estimator/estimator.hpp>
-#include <trainhook/hooks/better.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
+#include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

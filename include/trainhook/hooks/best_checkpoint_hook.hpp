@@ -12,7 +12,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/best_checkpoint_options.hpp>
+#include <trainhook/hooks/saving/best_checkpoint_options.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 

@@ -14,7 +14,7 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/external_state_policy.hpp>
-#include <trainhook/hooks/checkpoint_target.hpp>
+#include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

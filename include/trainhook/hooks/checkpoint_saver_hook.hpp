@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/hooks/checkpoint_saver_options.hpp>
+#include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

@@ -8,7 +8,6 @@
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/hooks/better.hpp>
 #include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 

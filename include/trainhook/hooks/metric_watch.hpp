@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// MetricWatch: tracks the improvement of a published metric, for hooks that act on it.
+/// Better: which values of a metric are better. MetricWatch: tracks the improvement of a published metric, for hooks
+/// that act on it.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,25 @@
 #include <string_view>
 #include <utility>
 
+#include <trainhook/core/finite.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
-#include <trainhook/hooks/better.hpp>
 #include <trainhook/session/hook_services.hpp>
 
-namespace trainhook::detail {
+namespace trainhook {
+
+/// Whether lower values of a metric are better, as for a loss, or higher ones, as for an accuracy.
+enum class Better : std::uint8_t { Lower, Higher };
+
+namespace detail {
+
+/// True if `value` is better than `best` by more than `min_delta`, or there is no `best`. NaN is never better.
+[[nodiscard]] inline bool is_better(Better better, double value, std::optional<double> best,
+                                    double min_delta = 0) noexcept {
+  if (is_nan(value)) return false;
+  if (!best) return true;
+  return better == Better::Lower ? value < *best - min_delta : value > *best + min_delta;
+}
 
 /// The best value of a metric, and the number of values since that were no improvement. It is part of its hook's state.
 class MetricWatch {
@@ -63,7 +77,8 @@ class MetricWatch {
 TRAINHOOK_DECL void warn_if_never_published(std::string_view hook, std::string_view metric,
                                             const HookServices& services);
 
-}  // namespace trainhook::detail
+}  // namespace detail
+}  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/hooks/impl/metric_watch.ipp>

@@ -9,7 +9,6 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/hooks/better.hpp>
 #include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 

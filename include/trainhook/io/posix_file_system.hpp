@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The file system of the operating system, through POSIX calls.
+/// The file system of the operating system and its locks, through POSIX calls.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
+#include <trainhook/io/posix_file.hpp>
 
 namespace trainhook {
 
@@ -55,6 +56,9 @@ class PosixFileSystem final : public FileSystem {
 [[nodiscard]] TRAINHOOK_DECL FileSystem& posix_file_system();
 
 namespace detail {
+
+/// Implements `FileSystem::lock_file` with `flock`.
+[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const PosixPath& path);
 
 /// The file system of an option, which is null unless somebody chose one, for a program that changes its current
 /// directory. Ask once, where a session or a writer is made.

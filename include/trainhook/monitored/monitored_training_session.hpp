@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// monitored_training_session: a MonitoredSession with the hooks that nearly every training loop needs.
+/// monitored_training_session: creates a training session with all the usual hooks. OnExisting: what it does if its
+/// directory has checkpoints of an earlier run.
 #pragma once
 
 #include <concepts>
@@ -16,13 +17,25 @@
 #include <trainhook/events/event_errors.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
-#include <trainhook/monitored/on_existing.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 
 namespace trainhook {
 
 class Clock;
+class FileSystem;
 class Scaffold;
+
+/// What a training session does if its directory has checkpoints.
+enum class OnExisting {
+  /// Continues from the newest good one.
+  Resume,
+  /// Renames the directory `run` to `run.1`, or the next free number, and starts from initial values. If `run` is
+  /// a link, the directory that it leads to is renamed, and the link leads to a new one. Do not use it in programs that
+  /// are restarted automatically: each restart would start over.
+  StartFresh,
+  /// Throws AlreadyExistsError.
+  Fail,
+};
 
 /// A period that is zero or negative turns its hook off.
 struct MonitoredTrainingSessionOptions {
@@ -50,6 +63,11 @@ struct MonitoredTrainingSessionOptions {
 };
 
 namespace detail {
+
+/// Does what `on_existing` says, before a session is created. @throws FailedPreconditionError if another process
+/// currently saves to the directory.
+TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, Clock& clock, const std::string& directory,
+                                      OnExisting on_existing, DirectoryLock directory_lock);
 
 /// Whether one of the hooks saves checkpoints.
 [[nodiscard]] TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks);

@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <trainhook/core/duration.hpp>
@@ -59,8 +60,11 @@ class SessionPeers : public Peers {
   /// A run has ended: starts the round of this step if one is due, without waiting.
   virtual void begin_round(detail::SessionLifecycle& /*session*/) {}
 
-  /// Whether the loop ends. Passes the stop request, or the error of a process that has failed, to the session.
-  [[nodiscard]] TRAINHOOK_DECL virtual bool should_stop(detail::SessionLifecycle& session) noexcept;
+  /// Whether the loop ends; nothing: as this process alone would decide. Passes the stop request, or the error of a
+  /// process that has failed, to the session.
+  [[nodiscard]] virtual std::optional<bool> should_stop(detail::SessionLifecycle& /*session*/) noexcept {
+    return std::nullopt;
+  }
 
   /// Whether the reason to stop that counts for all is an interruption, if that of this process is `mine`.
   [[nodiscard]] virtual bool is_interrupted(bool mine) const noexcept { return mine; }

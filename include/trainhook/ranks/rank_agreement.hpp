@@ -92,7 +92,7 @@ class RankAgreement final : public SessionPeers,
 
   void run_failed() noexcept override { is_undecided_ = true; }
   TRAINHOOK_DECL void begin_round(SessionLifecycle& session) override;
-  [[nodiscard]] TRAINHOOK_DECL bool should_stop(SessionLifecycle& session) noexcept override;
+  [[nodiscard]] TRAINHOOK_DECL std::optional<bool> should_stop(SessionLifecycle& session) noexcept override;
   [[nodiscard]] bool is_interrupted(bool /*mine*/) const noexcept override { return is_interrupted_; }
   TRAINHOOK_DECL void leave(const std::string& reason, SessionLifecycle& session) override;
   TRAINHOOK_DECL void finish(const std::exception_ptr& error, Duration stop_grace_period_secs) override;

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/linkage.hpp>

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/init_from_checkpoint.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/restore.hpp>

@@ -14,7 +14,6 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
-#include <trainhook/graph_def/saver_nodes.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {

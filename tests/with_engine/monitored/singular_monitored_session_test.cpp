@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <small_engine.hpp>
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>

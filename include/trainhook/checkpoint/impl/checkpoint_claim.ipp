@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_cleanup.hpp>
-#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
+#include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

@@ -5,7 +5,7 @@
 
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 
-#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 
 namespace trainhook {
 

@@ -5,8 +5,8 @@
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
-#include <trainhook/checkpoint/tensor_slice.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/error.hpp>
 
 namespace trainhook::detail {

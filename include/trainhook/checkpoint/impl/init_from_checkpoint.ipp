@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_shards.hpp>
+#include <trainhook/checkpoint/bundle/bundle_shards.hpp>
+#include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
-#include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

@@ -13,13 +13,13 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_shards.hpp>
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_shards.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/checkpoint/checkpoint_directory.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
 #include <trainhook/checkpoint/other_parts.hpp>
-#include <trainhook/checkpoint/tensor_bundle_format.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>

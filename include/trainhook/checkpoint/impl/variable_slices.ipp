@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include <trainhook/checkpoint/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
+#include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
-#include <trainhook/checkpoint/tensor_slice.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>

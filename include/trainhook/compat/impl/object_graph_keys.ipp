@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/tensor_slice.hpp>
+#include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

@@ -28,7 +28,7 @@
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>

@@ -18,7 +18,7 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_after_n_evals_hook.hpp>
-#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/model/metrics.hpp>
 #include <trainhook/monitored/evaluate_once.hpp>

@@ -15,7 +15,6 @@
 #include <trainhook/events/impl/file_writer.ipp>
 #include <trainhook/events/impl/file_writer_cache.ipp>
 #include <trainhook/events/impl/histogram.ipp>
-#include <trainhook/events/impl/histogram_buckets.ipp>
 #include <trainhook/events/impl/histogram_source.ipp>
 #include <trainhook/events/impl/pr_curve.ipp>
 #include <trainhook/events/impl/read_eval_metrics.ipp>

@@ -11,6 +11,5 @@
 #include <trainhook/graph_def/impl/graph_def_writer.ipp>
 #include <trainhook/graph_def/impl/meta_graph_def.ipp>
 #include <trainhook/graph_def/impl/node_def.ipp>
-#include <trainhook/graph_def/impl/saver_nodes.ipp>
 #include <trainhook/graph_def/impl/tensor_proto.ipp>
 #include <trainhook/graph_def/impl/tensor_proto_reader.ipp>

@@ -13,7 +13,7 @@
 #include <trainhook/checkpoint/background_writer.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/hooks/checkpoint_job.hpp>
+#include <trainhook/hooks/saving/checkpoint_job.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 

@@ -12,8 +12,8 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/hooks/best_checkpoints.hpp>
 #include <trainhook/hooks/metric_watch.hpp>
+#include <trainhook/hooks/saving/best_checkpoints.hpp>
 #include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>

@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/checkpoint/saver.hpp>

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include <trainhook/hooks/checkpoint_job.hpp>
+#include <trainhook/hooks/saving/checkpoint_job.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 

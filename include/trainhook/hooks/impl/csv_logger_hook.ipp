@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/finite.hpp>
-#include <trainhook/hooks/row_file.hpp>
+#include <trainhook/hooks/text/row_file.hpp>
 
 namespace trainhook::detail {
 

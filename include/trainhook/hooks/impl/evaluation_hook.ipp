@@ -22,7 +22,7 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/single_values.hpp>
+#include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/proto/message.hpp>
 #include <trainhook/session/hook_services.hpp>

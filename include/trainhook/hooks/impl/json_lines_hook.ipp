@@ -16,8 +16,8 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/finite.hpp>
-#include <trainhook/hooks/row_file.hpp>
-#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/hooks/text/row_file.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
 
 namespace trainhook::detail {
 

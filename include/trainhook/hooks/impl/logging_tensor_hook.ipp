@@ -16,7 +16,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/numpy_text.hpp>
+#include <trainhook/hooks/text/numpy_text.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_forms.hpp>
 

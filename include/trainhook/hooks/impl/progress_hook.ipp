@@ -16,8 +16,8 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/terminal.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/progress_line.hpp>
-#include <trainhook/hooks/tensor_text.hpp>
+#include <trainhook/hooks/text/progress_line.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 

@@ -16,8 +16,8 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
-#include <trainhook/hooks/row_file.hpp>
-#include <trainhook/hooks/single_values.hpp>
+#include <trainhook/hooks/text/row_file.hpp>
+#include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>

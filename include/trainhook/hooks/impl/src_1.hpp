@@ -9,15 +9,12 @@
 
 #include <trainhook/hooks/impl/async_checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/best_checkpoint_hook.ipp>
-#include <trainhook/hooks/impl/best_checkpoints.ipp>
 #include <trainhook/hooks/impl/checkpoint_input_pipeline_hook.ipp>
-#include <trainhook/hooks/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
 #include <trainhook/hooks/impl/early_stopping_hook.ipp>
 #include <trainhook/hooks/impl/evaluation_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
-#include <trainhook/hooks/impl/graph_export.ipp>
 #include <trainhook/hooks/impl/learning_rate_variable.ipp>
 #include <trainhook/hooks/impl/learning_rate_warm_up_hook.ipp>
 #include <trainhook/hooks/impl/metric_watch.ipp>
@@ -28,8 +25,11 @@
 #include <trainhook/hooks/impl/scaffold.ipp>
 #include <trainhook/hooks/impl/second_or_step_timer.ipp>
 #include <trainhook/hooks/impl/signal_hook.ipp>
-#include <trainhook/hooks/impl/single_values.ipp>
 #include <trainhook/hooks/impl/stop_after_n_evals_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_checkpoint_step_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>
 #include <trainhook/hooks/impl/stop_on_predicate_hook.ipp>
+#include <trainhook/hooks/saving/impl/best_checkpoints.ipp>
+#include <trainhook/hooks/saving/impl/checkpoint_job.ipp>
+#include <trainhook/hooks/saving/impl/graph_export.ipp>
+#include <trainhook/hooks/text/impl/single_values.ipp>

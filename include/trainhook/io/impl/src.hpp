@@ -14,7 +14,6 @@
 #include <trainhook/io/impl/path.ipp>
 #include <trainhook/io/impl/posix_file.ipp>
 #include <trainhook/io/impl/posix_file_system.ipp>
-#include <trainhook/io/impl/posix_lock.ipp>
 #include <trainhook/io/impl/posix_stream.ipp>
 #include <trainhook/io/impl/process_identity.ipp>
 #include <trainhook/io/impl/random_number.ipp>

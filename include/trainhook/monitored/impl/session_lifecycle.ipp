@@ -187,7 +187,8 @@ bool SessionLifecycle::should_stop() noexcept {
   if (closed_ || is_ending() || !is_here()) return true;
   if (last_error_ != nullptr && std::uncaught_exceptions() == 0 && std::current_exception() != last_error_)
     is_handled_ = true;
-  return peers_->should_stop(*this);
+  const std::optional<bool> decided = peers_->should_stop(*this);
+  return decided ? *decided : should_stop_alone();
 }
 
 void SessionLifecycle::run(const RunRequest& request, std::span<Tensor> results) {

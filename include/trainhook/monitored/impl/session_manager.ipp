@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>

@@ -6,14 +6,11 @@
 #include <trainhook/monitored/session_peers.hpp>
 
 #include <trainhook/monitored/chief_session_creator.hpp>
-#include <trainhook/monitored/session_lifecycle.hpp>
 
 namespace trainhook {
 
 SessionPeers::~SessionPeers() = default;
 
 std::shared_ptr<SessionCreator> SessionPeers::creator(std::shared_ptr<ChiefSessionCreator> alone) { return alone; }
-
-bool SessionPeers::should_stop(detail::SessionLifecycle& session) noexcept { return session.should_stop_alone(); }
 
 }  // namespace trainhook

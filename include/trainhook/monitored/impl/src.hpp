@@ -13,7 +13,6 @@
 #include <trainhook/monitored/impl/merged_run.ipp>
 #include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
-#include <trainhook/monitored/impl/on_existing.ipp>
 #include <trainhook/monitored/impl/recovery_policy.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_hooks.ipp>

@@ -318,8 +318,8 @@ Votes RankAgreement::wishes(SessionLifecycle& session) {
   wants_stop_ |= session.should_stop_alone();
   reason_ = session.services().stop_reason();
   if (wants_stop_ && reason_.empty()) reason_ = "one of its threads asked to stop";
-  std::uint64_t bits = (wants_stop_ ? stop_bits(session) : kNothing) |
-                       (std::exchange(wishes_save_, false) ? kSave : kNothing);
+  std::uint64_t bits =
+      (wants_stop_ ? stop_bits(session) : kNothing) | (std::exchange(wishes_save_, false) ? kSave : kNothing);
   if (states_ != nullptr && states_->awaits_parts()) bits |= states_->is_writing() ? kAwaits | kWrites : kAwaits;
   Votes votes = vote(bits);
   votes.least[kBoundary] = votes.greatest[kBoundary] = boundary_;
@@ -369,7 +369,7 @@ bool RankAgreement::decide(SessionLifecycle& session) {
   return stop;
 }
 
-bool RankAgreement::should_stop(SessionLifecycle& session) noexcept {
+std::optional<bool> RankAgreement::should_stop(SessionLifecycle& session) noexcept {
   if (is_over_ || has_agreed_to_stop_) return true;
   try {
     if (has_failed(session)) return true;  // `close` tells the others

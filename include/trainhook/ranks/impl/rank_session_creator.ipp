@@ -19,10 +19,10 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_protocol.hpp>
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
-#include <trainhook/checkpoint/device_read.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

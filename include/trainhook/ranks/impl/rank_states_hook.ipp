@@ -9,25 +9,69 @@
 #include <cstddef>
 #include <iterator>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/io/crc32c.hpp>
 #include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/proto/message.hpp>
 #include <trainhook/ranks/rank_state.hpp>
 #include <trainhook/ranks/sharded_save.hpp>
-#include <trainhook/ranks/variable_digests.hpp>
 
 namespace trainhook::detail {
+
+VariableDigests digests_of(SessionRef session, std::int64_t step) {
+  VariableDigests digests{.step = step};
+  for (const StateSpec& spec : equal_variables(session.state(), session.graph())) {
+    std::uint32_t& digest = digests.values.emplace_back(0);
+    if (!spec.initialized) continue;
+    const Tensor value = session.gives_saved_values() ? session.saved_value(spec.name)
+                                                      : session.snapshot({&spec.name, 1}).front().tensor;
+    digest = crc32c::extend(crc32c::value(std::as_bytes(value.shape().dims())), value.bytes());
+  }
+  return digests;
+}
+
+// The names of the variables that differ, at most three of them.
+inline std::string different_variables(SessionRef session, const VariableDigests& one, const VariableDigests& other) {
+  const std::vector<StateSpec> variables = equal_variables(session.state(), session.graph());
+  std::string text;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (i < one.values.size() && i < other.values.size() && one.values[i] == other.values[i]) continue;
+    if (++count <= 3) text += fmt::format("{}'{}'", count == 1 ? "" : ", ", variables[i].name);
+  }
+  return count <= 3 ? text : fmt::format("{} and {} more", text, count - 3);
+}
+
+void expect_equal_variables(SessionRef session, std::span<const VariableDigests> of_ranks) {
+  const VariableDigests& chiefs = of_ranks.front();
+  const auto differs = [&chiefs](const VariableDigests& mine) {
+    return mine.step == chiefs.step && mine.values != chiefs.values;
+  };
+  const auto first = std::ranges::find_if(of_ranks, differs);
+  if (first == of_ranks.end()) return;
+  throw FailedPreconditionError(
+      "the ranks train different models, so step {} is not saved: {} of {} ranks differ from rank 0; on rank {} these "
+      "variables do: {}. What changes a variable must do so on all ranks and with the same numbers: give such a hook "
+      "to "
+      "all ranks, and the metrics that it acts on, too. If a variable belongs to one rank, let it be no trained one "
+      "(trainable = false), or register it as state of the loop",
+      chiefs.step, std::ranges::count_if(of_ranks, differs), of_ranks.size(), first - of_ranks.begin(),
+      different_variables(session, chiefs, *first));
+}
 
 // How the chief's orders begin: what a rank has of its own, and the digests of its variables; write a part of a
 // checkpoint; hand over such parts; the digests alone, and whether it objects to a save.

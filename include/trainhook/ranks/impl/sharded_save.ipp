@@ -15,7 +15,7 @@
 #include <tuple>
 #include <utility>
 
-#include <trainhook/checkpoint/bundle_protocol.hpp>
+#include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>

@@ -20,6 +20,5 @@
 #include <trainhook/ranks/impl/rank_states_hook.ipp>
 #include <trainhook/ranks/impl/sharded_save.ipp>
 #include <trainhook/ranks/impl/share_variables.ipp>
-#include <trainhook/ranks/impl/variable_digests.ipp>
 #include <trainhook/ranks/impl/worker_session_creator.ipp>
 #include <trainhook/ranks/impl/workers.ipp>

@@ -18,7 +18,7 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/event_reader.hpp>

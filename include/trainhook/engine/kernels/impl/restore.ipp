@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include <trainhook/checkpoint/bundle_reader.hpp>
-#include <trainhook/checkpoint/tensor_slice.hpp>
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of best_checkpoints.hpp.
+#pragma once
+
+#include <trainhook/hooks/saving/best_checkpoints.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/finite.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/shared.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/saving/graph_export.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
+
+namespace trainhook::detail {
+
+/// What the graph's saver saves, or everything if it has none, or several.
+inline SaverOptions saver_options_of(const Graph& graph) {
+  const auto savers = graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers);
+  return savers.size() == 1 && savers.front() != nullptr ? savers.front()->options() : SaverOptions{};
+}
+
+inline CheckpointDirectory::List worst_first(const std::vector<BestCheckpoint>& best) {
+  CheckpointDirectory::List list;
+  for (auto one = best.rbegin(); one != best.rend(); ++one) list.push_back({.prefix = one->prefix});
+  return list;
+}
+
+BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, SessionServices& services, const Graph& graph,
+                                 std::shared_ptr<CheckpointClaim> model)
+    : options_(std::move(options)),
+      services_(&services),
+      model_(std::move(model)),
+      claim_(make_shared_object<CheckpointClaim>()),
+      saver_(saver_options_of(graph)) {
+  saver_.use(services.file_system(), services.clock());
+  claim_->directory = options_.directory.empty() ? join_path(model_->directory, "best") : options_.directory;
+  if (model_ != nullptr && plain_path(claim_->directory) == plain_path(model_->directory)) {
+    throw InvalidArgumentError("BestCheckpointHook: directory is '{}', into which {} saves the model; give another one",
+                               claim_->directory, model_->hook);
+  }
+  claim_->basename = model_ != nullptr ? model_->basename : "model.ckpt";
+  claim_->hook = "BestCheckpointHook";
+  claim_->directory_lock = model_ != nullptr ? model_->directory_lock : DirectoryLock::Auto;
+  claim_->hold = take_directory(services, *claim_);
+  directory_.emplace(services.file_system(), claim_->directory, kLatestFilename, CheckpointDirectory::Options{});
+  if (model_ != nullptr) {
+    for (const auto& companion : model_->companions) companion->join(claim_);
+  }
+  settle(read());
+  for (const auto& companion : claim_->companions) companion->tidy_all();
+}
+
+bool BestCheckpoints::is_wanted(std::int64_t step, double value) const {
+  if (is_nan(value) || step < options_.from_step) return false;
+  const BestCheckpoint wanted{.step = step, .value = value};
+  const auto same = std::ranges::find(best_, step, &BestCheckpoint::step);
+  if (same != best_.end()) return ranks_before(wanted, *same);
+  return std::ssize(best_) < options_.keep || ranks_before(wanted, best_.back());
+}
+
+void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const {
+  if (model_ == nullptr) return;
+  for (const auto& companion : model_->companions) companion->restore(session, step, services_->restored_from());
+}
+
+std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
+  std::vector<CheckpointCompanion::Commit> companions;
+  for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
+  claim_->confirm_directory(step);  // before the input's commit, too
+  for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
+  const NamedTensor metric{value_name(), Tensor(value)};
+  SaveRequest request{.save_path = join_path(claim_->directory, claim_->basename),
+                      .global_step = step,
+                      .meta_graph = export_meta_graph_for(session.graph(), saver_.options()),
+                      .write_state = false,
+                      .extra = {metric}};
+  request.before_commit = [this, step] { claim_->confirm_directory(step); };
+  std::vector<BestCheckpoint> all = best_;
+  all.insert(all.end(), surplus_.begin(), surplus_.end());
+  std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });
+  const std::string expected = saver_.prefix_of(request);
+  directory_->mark(expected);
+  std::string prefix;
+  try {
+    prefix = saver_.save(session, request);
+  } catch (...) {
+    directory_->unmark(expected);
+    throw;
+  }
+  all.push_back({.step = step, .value = value, .prefix = prefix});
+  settle(std::move(all));
+  for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
+  return prefix;
+}
+
+bool BestCheckpoints::ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept {
+  return is_better(options_.better, a.value, b.value) || (a.value == b.value && a.step < b.step);
+}
+
+std::vector<BestCheckpoint> BestCheckpoints::read() {
+  FileSystem& file_system = services_->file_system();
+  std::vector<BestCheckpoint> found;
+  const std::set<std::string> own = own_names();
+  for (const std::string& prefix : checkpoints_listed_in(file_system, claim_->directory, claim_->basename)) {
+    if (!own.contains(std::string(base_name(prefix)))) {
+      log_info("BestCheckpointHook: checkpoint {} is not listed in its directory's state file and is left alone",
+               prefix);
+      continue;
+    }
+    try {
+      const BundleReader reader(prefix, {.file_system = &file_system});
+      if (reader.has_tensor(value_name())) {
+        found.push_back({.step = step_of_checkpoint(prefix).value_or(0),
+                         .value = reader.get_tensor(value_name()).scalar<double>(),
+                         .prefix = prefix});
+      } else {
+        log_warning("BestCheckpointHook: checkpoint {} has no value of '{}' and is left alone", prefix,
+                    options_.metric);
+      }
+    } catch (const Error& error) {
+      log_warning("BestCheckpointHook: checkpoint {} cannot be read and is left alone: {}", prefix, error);
+    }
+  }
+  return found;
+}
+
+std::set<std::string> BestCheckpoints::own_names() {
+  FileSystem& file_system = services_->file_system();
+  std::set<std::string> own;
+  try {
+    const auto state = read_checkpoint_state(file_system, claim_->directory, std::string(kLatestFilename));
+    for (const std::string& listed : state.value_or(CheckpointState{}).all_model_checkpoint_paths) {
+      const std::string prefix = own_or_listed(file_system, claim_->directory, listed);
+      if (directory_->has(prefix)) own.emplace(base_name(prefix));
+    }
+  } catch (const DataLossError& error) {
+    log_warning("BestCheckpointHook: checkpoint state of {} is ignored: {}", claim_->directory, error.what());
+  }
+  for (const std::string& prefix : directory_->find_marked()) own.emplace(base_name(prefix));
+  return own;
+}
+
+std::string BestCheckpoints::value_name() const { return fmt::format("_trainhook/best/{}", options_.metric); }
+
+void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
+  std::ranges::sort(all, [this](const BestCheckpoint& a, const BestCheckpoint& b) { return ranks_before(a, b); });
+  const std::size_t keep = (std::min)(all.size(), static_cast<std::size_t>(options_.keep));
+  best_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep));
+  surplus_.assign(all.begin() + static_cast<std::ptrdiff_t>(keep), all.end());
+  if (best_.empty()) return directory_->remove_records();
+  const CheckpointDirectory::List stays = worst_first(best_);  // the last one counts as the newest
+  CheckpointDirectory::List goes = worst_first(surplus_);
+  if (goes.empty() && !directory_->has_records() && directory_->lists(stays)) return;
+  directory_->update(stays, goes, std::nullopt, [this](const ListedCheckpoint& removed) {
+    const auto one = std::ranges::find(surplus_, removed.prefix, &BestCheckpoint::prefix);
+    log_info("BestCheckpointHook: removed {}, whose {} of {:.6g} is no longer among the best {}.", one->prefix,
+             options_.metric, one->value, options_.keep);
+    surplus_.erase(one);
+  });
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of checkpoint_job.hpp.
+#pragma once
+
+#include <trainhook/hooks/saving/checkpoint_job.hpp>
+
+#include <algorithm>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include <trainhook/checkpoint/bundle/device_read.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/other_parts.hpp>
+#include <trainhook/checkpoint/run_record.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/clock.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/type_name.hpp>
+#include <trainhook/core/user_call.hpp>
+#include <trainhook/events/event.hpp>
+#include <trainhook/events/file_writer.hpp>
+#include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/hooks/checkpoint_saver_listener.hpp>
+#include <trainhook/hooks/saving/graph_export.hpp>
+#include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/path.hpp>
+
+namespace trainhook::detail {
+
+/// Calls a listener and logs which one threw.
+template <class Call>
+decltype(auto) call_listener(const CheckpointSaverListener& listener, std::string_view callback, Call&& call) {
+  return call_of_user(callback, short_type_name(typeid(listener)), call);
+}
+
+CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSaverOptions options, SaveStart start)
+    : hook_(hook),
+      options_(std::move(options)),
+      start_(start),
+      timer_({.every_secs = options_.save_secs, .every_steps = options_.save_steps, .align = options_.align_steps},
+             hook, "save_secs", "save_steps") {
+  check_options();
+}
+
+CheckpointJob::~CheckpointJob() = default;
+
+void CheckpointJob::check_options() const {
+  if (options_.checkpoint_dir.empty()) {
+    throw InvalidArgumentError("{}: checkpoint_dir is empty; give the directory that the checkpoints go to", hook_);
+  }
+  if (options_.saver != nullptr && options_.scaffold != nullptr) {
+    throw InvalidArgumentError("{}: saver and scaffold are both given; give one of them", hook_);
+  }
+  const std::string& basename = options_.checkpoint_basename;
+  if (basename.empty() || basename.find('/') != std::string::npos) {
+    throw InvalidArgumentError("{}: checkpoint_basename is '{}'; it must be a file name without directory", hook_,
+                               basename);
+  }
+  if (options_.tolerated_save_failures < 0) {
+    throw InvalidArgumentError("{}: tolerated_save_failures is {}; it must not be negative", hook_,
+                               options_.tolerated_save_failures);
+  }
+  for (const auto& listener : options_.listeners) {
+    if (listener == nullptr) throw InvalidArgumentError("{}: a listener is null", hook_);
+  }
+}
+
+std::int64_t CheckpointJob::global_step(SessionRef session) const { return read_global_step(session, global_step_); }
+
+void CheckpointJob::begin(Graph& graph, SessionServices& services) {
+  services_ = &services;
+  global_step_ = require_global_step(graph, hook_);
+  claim_.reset();
+  claim_ = claim_checkpoints(graph, services,
+                             {.directory = options_.checkpoint_dir,
+                              .basename = options_.checkpoint_basename,
+                              .hook = std::string(hook_),
+                              .directory_lock = options_.directory_lock});
+  timer_.reset();
+  last_saved_.reset();
+  stopped_at_.reset();
+  saver_.reset();
+  events_failure_ = nullptr;
+  meta_graph_.clear();
+  described_ = vetoed_ = is_last_save_ = false;
+  failures_ = vetoes_ = 0;
+  save_requests_ = services.num_save_requests();
+  listeners_ = options_.listeners;
+  for (const auto& listener : graph.collection<std::shared_ptr<CheckpointSaverListener>>(kSavingListeners)) {
+    graph.remove_from_collection(kSavingListeners, listener);
+    if (std::ranges::find(listeners_, listener) == listeners_.end()) listeners_.push_back(listener);
+  }
+  for (const auto& listener : listeners_) call_listener(*listener, "begin of listener", [&] { listener->begin(); });
+}
+
+bool CheckpointJob::is_restored(SessionRef session) {
+  const std::int64_t step = global_step(session);
+  const bool is_ours = read_from_device([&] {
+    return is_checkpoint_of(services_->file_system(), services_->restored_from(), options_.checkpoint_dir,
+                            options_.checkpoint_basename, step);
+  });
+  if (!is_ours) {  // saved at once, with the input of that step, which the first run would restore
+    for (const auto& companion : claim_->companions) companion->restore(session, step, services_->restored_from());
+    return false;
+  }
+  last_saved_ = step;
+  timer_.update_last_triggered_step(step, services_->clock());
+  return true;
+}
+
+void CheckpointJob::describe(const Graph& graph) {
+  if (described_) return;
+  described_ = true;
+  meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
+  try {
+    RunRecord record = run_record_of(graph);
+    if (!options_.save_command_line) record.command_line.clear();
+    write_run_record(services_->file_system(), options_.checkpoint_dir, record);
+  } catch (const Error& error) { log_warning("{}: a later run will not know this one: {}", hook_, error); }
+  try {
+    if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
+  } catch (const Error& error) {
+    if (options_.tolerated_save_failures == 0) throw;
+    log_error("{}: {}/graph.pbtxt could not be written: {}", hook_, options_.checkpoint_dir, error);
+  }
+  add_graph_events(services_->writers().at(options_.checkpoint_dir), graph, meta_graph_);
+  if (!options_.save_graph_def) std::string().swap(meta_graph_);  // an assignment keeps the memory
+}
+
+bool CheckpointJob::is_due(SessionRunContext& context) const {
+  const bool is_requested = services_->num_save_requests() != save_requests_;
+  services_->peers().expect_save(is_requested ? Peers::kAnyStep : timer_.next_step().value_or(Peers::kNoStep));
+  if (is_requested) return true;
+  if (!timer_.should_trigger_for_step(context.global_step(), context)) return false;
+  return !options_.save_secs || services_->peers().agrees_to_save();  // this process's clock
+}
+
+bool CheckpointJob::save_now(SessionRef session, std::int64_t step) {
+  std::optional<Save> save = begin_save(session, step, Commit::AtOnce);
+  if (!save) return false;
+  save->commit();
+  return finish_save(session, *save);
+}
+
+std::optional<Save> CheckpointJob::begin_save(SessionRef session, std::int64_t step, Commit when) {
+  if (is_vetoed(session, step)) return std::nullopt;
+  SaveRequest request{.save_path = save_path(), .global_step = step};
+  services_->peers().contribute(session, *find_saver(session.graph()), request, when == Commit::Later);
+  try {
+    announce(session, step);
+    return take(session, step, std::move(request), when);
+  } catch (...) {
+    request.others.reset();  // nobody commits them
+    fail(session, step, std::current_exception());
+    return std::nullopt;
+  }
+}
+
+bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
+  std::optional<std::string> reason = services_->save_veto();
+  if (!reason) reason = services_->peers().veto(session, *find_saver(session.graph()), step);
+  if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", hook_, step, *reason);
+  vetoed_ = reason.has_value();
+  if (!vetoed_) return false;
+  ++vetoes_;
+  veto_ = *std::move(reason);
+  return true;
+}
+
+bool CheckpointJob::awaits_parts() const noexcept { return services_->peers().awaits_parts() && !pending_.expired(); }
+
+bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step) {
+  return !awaits_parts() || services_->peers().fetch_parts(step);
+}
+
+void CheckpointJob::announce(SessionRef session, std::int64_t step) {
+  timer_.update_last_triggered_step(step, services_->clock());
+  save_requests_ = services_->num_save_requests();
+  const auto log_saving = [&] { log_info("Saving checkpoints for {} into {}.", step, save_path()); };
+  if (start_ == SaveStart::LogThenListeners) log_saving();
+  services_->file_system().make_directories(options_.checkpoint_dir);
+  for (const auto& listener : listeners_)
+    call_listener(*listener, "before_save of listener", [&] { listener->before_save(session, step); });
+  if (start_ == SaveStart::ListenersThenLog) log_saving();
+}
+
+Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest request, Commit when) {
+  std::vector<CheckpointCompanion::Commit> companions;
+  if (claim_ != nullptr) {
+    for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
+  }
+  pending_ = request.others;
+  if (options_.save_graph_def) request.meta_graph = meta_graph_;
+  if (claim_ != nullptr) request.before_commit = [this, step] { claim_->confirm_directory(step); };
+  const std::shared_ptr<Saver>& saver = find_saver(session.graph());
+  std::optional<Snapshot> snapshot;
+  if (when == Commit::Later) snapshot = saver->snapshot(session, request.others.get());
+  return {step, [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
+                 request = std::move(request)] {
+            if (request.before_commit) request.before_commit();  // before the input's commit, too
+            flush_events();
+            for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
+            std::string prefix = snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
+            for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
+            return prefix;
+          }};
+}
+
+void CheckpointJob::note_commit(std::int64_t step, const std::string& prefix) noexcept {
+  last_saved_ = step;
+  services_->set_newest_checkpoint(prefix);
+  failures_ = 0;
+  if (!vetoed_) vetoes_ = 0;  // else a later save was vetoed while this one was written
+}
+
+void CheckpointJob::log_commit(std::int64_t step, const std::string& prefix) {
+  FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
+  writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
+}
+
+bool CheckpointJob::finish_save(SessionRef session, const Save& save) {
+  const std::int64_t step = save.step();
+  if (save.error() != nullptr) {
+    fail(session, step, save.error());
+    return false;
+  }
+  note_commit(step, save.prefix());
+  log_commit(step, save.prefix());
+  bool stop = false;
+  for (const auto& listener : listeners_)
+    stop |= call_listener(*listener, "after_save of listener", [&] { return listener->after_save(session, step); });
+  if (stop) stopped_at_ = step;
+  return stop;
+}
+
+bool CheckpointJob::is_stopped_by_listener(SessionRef session) {
+  if (stopped_at_ && *stopped_at_ > global_step(session)) stopped_at_.reset();  // it is asked again at its next save
+  return stopped_at_.has_value();
+}
+
+void CheckpointJob::fail(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
+  tell_failure(session, step, error);
+  if (++failures_ > options_.tolerated_save_failures || is_last_save_) std::rethrow_exception(error);
+  log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
+}
+
+void CheckpointJob::tell_failure(SessionRef session, std::int64_t step, const std::exception_ptr& error) {
+  for (const auto& listener : listeners_) {
+    try {
+      call_listener(*listener, "save_failed of listener", [&] { listener->save_failed(session, step, error); });
+    } catch (...) {  // it is in the log
+    }
+  }
+}
+
+void CheckpointJob::abort_save(const Save& save) noexcept {
+  const std::int64_t step = save.step();
+  const std::exception_ptr& error = save.error();
+  if (error != nullptr)
+    log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
+  if (error == nullptr) note_commit(step, save.prefix());
+  const SessionRef session = services_->session();
+  if (!session.has_value()) return;
+  if (error != nullptr) return tell_failure(session, step, error);
+  const auto attempt = [&](auto&& act) {
+    try {
+      act();
+    } catch (...) {
+      log_error("{}: after the checkpoint of step {}: {}", hook_, step, trainhook::describe(std::current_exception()));
+    }
+  };
+  attempt([&] { log_commit(step, save.prefix()); });
+  for (const auto& listener : listeners_)
+    attempt([&] {
+      call_listener(*listener, "after_save of listener", [&] { return listener->after_save(session, step); });
+    });
+}
+
+void CheckpointJob::end(SessionRef session) {
+  const std::int64_t step = global_step(session);
+  std::exception_ptr failure;
+  const auto attempt = [&failure](auto&& act) {  // everything is done, and the first error is thrown
+    try {
+      act();
+    } catch (...) {
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  };
+  attempt([&] {
+    if (last_saved_ != step) {
+      is_last_save_ = true;
+      save_now(session, step);
+    } else if (claim_ != nullptr) {
+      claim_->confirm_directory(step);
+      find_saver(session.graph())->tidy(save_path());
+      for (const auto& companion : claim_->companions) companion->tidy(step);
+    }
+  });
+  for (const auto& listener : listeners_)
+    attempt([&] { call_listener(*listener, "end of listener", [&] { listener->end(session, step); }); });
+  abort();
+  if (failure == nullptr) failure = std::exchange(events_failure_, nullptr);
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+void CheckpointJob::abort() noexcept {
+  claim_.reset();
+  listeners_.clear();
+  const int vetoes = std::exchange(vetoes_, 0);
+  if (vetoes == 0) return;
+  if (last_saved_) {
+    log_warning(
+        "{}: the newest checkpoint is that of step {}: hooks vetoed every save since ({}), the last one because: {}",
+        hook_, *last_saved_, vetoes, veto_);
+  } else {
+    log_warning("{}: this run has no checkpoint: hooks vetoed every save ({}), the last one because: {}", hook_, vetoes,
+                veto_);
+  }
+}
+
+std::string CheckpointJob::save_path() const {
+  return join_path(options_.checkpoint_dir, options_.checkpoint_basename);
+}
+
+const std::shared_ptr<Saver>& CheckpointJob::find_saver(const Graph& graph) {
+  if (saver_ == nullptr) {
+    saver_ = options_.saver;
+    if (saver_ == nullptr && options_.scaffold != nullptr) saver_ = options_.scaffold->saver();
+    if (saver_ == nullptr) saver_ = only_saver(graph);
+    saver_->use(services_->file_system(), services_->clock());
+  }
+  return saver_;
+}
+
+std::shared_ptr<Saver> CheckpointJob::only_saver(const Graph& graph) const {
+  const auto savers = graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers);
+  if (savers.size() == 1 && savers.front() != nullptr) return savers.front();
+  throw FailedPreconditionError("{} in the collection 'savers'; give the {} a saver or a scaffold",
+                                savers.empty() ? "No items" : "More than one item", hook_);
+}
+
+void CheckpointJob::flush_events() noexcept {
+  try {
+    services_->writers().flush();
+  } catch (...) {
+    events_failure_ = std::current_exception();
+    log_error("{}: events could not be written before the checkpoint: {}", hook_, trainhook::describe(events_failure_));
+  }
+}
+
+}  // namespace trainhook::detail

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of row_file.hpp.
+#pragma once
+
+#include <trainhook/hooks/text/row_file.hpp>
+
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/finite.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/real_numbers.hpp>
+#include <trainhook/core/utf8.hpp>
+#include <trainhook/hooks/text/single_values.hpp>
+#include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/path.hpp>
+#include <trainhook/io/whole_file.hpp>
+
+namespace trainhook::detail {
+
+template <class T>
+[[nodiscard]] std::string number_cell(T value, const RowFormat& format) {
+  if constexpr (StoredFloat<T>) {
+    return number_cell(to_float(value), format);
+  } else {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!is_finite(value)) return format.non_finite(value);
+    }
+    return fmt::format("{}", value);
+  }
+}
+
+std::string cell_of(const Tensor& tensor, const std::string& column, const RowFormat& format) {
+  expect_single_value(format.hook, column, tensor.dtype(), tensor.shape(), Takes::NumbersAndTexts);
+  if (tensor.dtype() == DType::String)
+    return format.text(utf8_text(tensor.data<std::string>()[0], fmt::format("{}: '{}'", format.hook, column)));
+  return visit_real(tensor, [&](auto values) { return number_cell(values[0], format); });
+}
+
+RowFile::RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
+                 const RowFormat& format, std::int64_t last_step, const std::optional<WrittenRows>& written)
+    : file_system_(&file_system), format_(&format), path_(std::move(path)) {
+  const std::string header = format.header != nullptr ? format.header(columns) : std::string();
+  const PathTarget target = target_to_write(file_system, path_);
+  if (target.kind == PathKind::Stream) {
+    file_ = file_system.open_appendable(path_);
+    write(header);
+    return;
+  }
+  const std::string directory = parent_path(target.path);
+  file_system.make_directories(directory);
+  take_lock(file_system);
+  const std::string text = file_system.exists(path_) ? read_file(file_system, path_) : std::string();
+  expect_written(text, written);
+  const auto [kept, cut] = divide(text, header, last_step);
+  if (cut > 0) {
+    const bool has_own_rows = written && written->size > header.size();  // a header alone may be another run's
+    if (!has_own_rows) keep_copy(file_system, target.path, text);
+    log_info("{}: cut {} rows off {}: they are of steps after {}, which the run repeats.", format.hook, cut, path_,
+             last_step);
+  }
+  if (kept < text.size()) file_system.truncate(path_, kept);
+  file_ = file_system.open_appendable(path_);
+  written_ = WrittenRows{.size = kept, .crc = crc32c::value(std::string_view(text).substr(0, kept))};
+  if (kept == 0) write(header);
+  durable_ = kept;
+  synced_ = false;
+  try {
+    sync();
+    file_system.sync_directory(directory);
+  } catch (const Error& error) { log_warning("{}: {}; the next checkpoint tries again", format.hook, error.what()); }
+}
+
+void RowFile::take_lock(FileSystem& file_system) {
+  try {
+    lock_ = file_system.lock_file(path_);
+  } catch (const UnimplementedError&) {  // then two writers are the user's to avoid
+  } catch (const FailedPreconditionError&) {
+    throw FailedPreconditionError(
+        "{}: another hook, session or process writes rows to {}; give each its own path, and among several ranks give "
+        "the hook to the chief only",
+        format_->hook, path_);
+  }
+}
+
+void RowFile::expect_written(std::string_view text, const std::optional<WrittenRows>& written) const {
+  if (!written || written->size == 0) return;
+  if (text.empty()) {
+    log_warning("{}: {} is gone or empty, so the rows up to here are lost; it is started again", format_->hook, path_);
+  } else if (text.size() < written->size || crc32c::value(text.substr(0, written->size)) != written->crc) {
+    refuse(fmt::format("the run that is resumed wrote its first {} bytes, and they are others now; rename or remove it",
+                       written->size));
+  }
+}
+
+std::pair<std::size_t, std::size_t> RowFile::divide(std::string_view text, const std::string& header,
+                                                    std::int64_t last_step) {
+  const std::string_view whole = text;
+  const auto has_holes = [](std::string_view line) {  // bytes that never reached the disk
+    return line.find('\0') != std::string_view::npos;
+  };
+  if (header.starts_with(whole) || whole.find_first_not_of('\0') == std::string_view::npos)
+    return {whole == header ? whole.size() : 0, 0};
+  if (!text.starts_with(header)) {
+    refuse(fmt::format("its first line is not that of the columns, which are {}; rename or remove it",
+                       std::string_view(header).substr(0, header.size() - 1)));
+  }
+  text.remove_prefix(header.size());
+  std::optional<std::size_t> kept;
+  std::size_t cut = 0;
+  while (!text.empty()) {
+    const std::size_t at = whole.size() - text.size();
+    const RowRecord record = format_->record(text);
+    const std::string_view line = text.substr(0, record.length == 0 ? text.size() : record.length);
+    const bool is_torn = record.length == 0 && (line.starts_with(format_->start) || format_->start.starts_with(line));
+    if (!record.step && !is_torn && !has_holes(line))
+      refuse("it has a line that is no row of this hook; rename or remove it");
+    const bool is_kept = !kept && record.step && *record.step <= last_step;
+    if (is_kept) last_step_ = record.step;
+    if (!is_kept && !kept) kept = at;
+    if (!is_kept && record.step) ++cut;
+    text.remove_prefix(line.size());
+  }
+  return {kept.value_or(whole.size()), cut};
+}
+
+void RowFile::keep_copy(FileSystem& file_system, const std::string& target, const std::string& text) const {
+  std::unique_ptr<WritableFile> copy;
+  for (int number = 1; copy == nullptr; ++number) {
+    try {
+      copy = file_system.create_writable(fmt::format("{}.{}", target, number), WriteMode::Exclusive);
+    } catch (const AlreadyExistsError&) {  // the next number
+    }
+  }
+  try {
+    copy->append(text);
+    copy->sync();
+    copy->close();
+    file_system.sync_directory(parent_path(target));  // before the rows are cut
+  } catch (...) {
+    remove_silently(file_system, copy->path());
+    throw;
+  }
+  log_warning("{}: whether this run wrote the rows of {} is not known; {} keeps a copy", format_->hook, path_,
+              copy->path());
+}
+
+void RowFile::refuse(std::string_view reason) const {
+  throw FailedPreconditionError("{}: {} is left as it is, since {}, or give another path", format_->hook, path_,
+                                reason);
+}
+
+void RowFile::prepare_repair() noexcept {
+  try {
+    const std::string text = read_file(*file_system_, path_);
+    const bool is_ours = written_ && text.size() == written_->size && crc32c::value(text) == written_->crc;
+    if (is_ours) rewritten_ = text.substr(static_cast<std::size_t>(durable_));
+  } catch (...) {  // the file stays unusable, and the next call says so
+  }
+}
+
+void RowFile::repair() {
+  if (!rewritten_) return;
+  file_.reset();
+  file_system_->truncate(path_, durable_);
+  file_ = file_system_->open_appendable(path_);
+  file_->append(*rewritten_);
+  rewritten_.reset();
+}
+
+void RowFile::write(const std::string& text) {
+  repair();
+  synced_ = false;
+  file_->append(text);
+  if (written_) written_ = {.size = written_->size + text.size(), .crc = crc32c::extend(written_->crc, text)};
+}
+
+void RowFile::append(std::int64_t step, const std::string& line) {
+  write(line);
+  last_step_ = step;
+}
+
+void RowFile::sync() {
+  if (synced_) return;
+  repair();
+  try {
+    file_->sync();
+  } catch (const Error&) {
+    prepare_repair();
+    throw;
+  }
+  durable_ = file_->size();
+  synced_ = true;
+}
+
+void RowFile::close() {
+  try {
+    sync();
+  } catch (const Error&) {
+    if (!rewritten_) throw;
+    sync();  // writes again what the first one lost
+  }
+  file_->close();
+  lock_.reset();
+}
+
+}  // namespace trainhook::detail
