@@ -13,24 +13,24 @@ namespace trainhook::detail {
 namespace {
 
 template <class Thrown>
-std::string sent(const Thrown& error) {
-  return failure_bytes(std::make_exception_ptr(error));
+RankFailure sent(const Thrown& error) {
+  return parse_message<RankFailure>(message_bytes(failure_of(std::make_exception_ptr(error))), "a failure");
 }
 
 TEST(RankFailure, KeepsCodeAndMessage) {
-  const std::string bytes = sent(DataLossError("a torn record"));
-  EXPECT_EQ(failure_code(bytes), ErrorCode::DataLoss);
-  EXPECT_EQ(failure_message(bytes), "a torn record");
-  EXPECT_EQ(failure_code(sent(std::runtime_error("x"))), ErrorCode::Unknown);
+  const RankFailure failure = sent(DataLossError("a torn record"));
+  EXPECT_EQ(failure.code, ErrorCode::DataLoss);
+  EXPECT_EQ(failure.message, "a torn record");
+  EXPECT_EQ(sent(std::runtime_error("x")).code, ErrorCode::Unknown);
 }
 
 TEST(RankFailure, IsNeitherTheEndOfInputNorALostSessionElsewhere) {
-  EXPECT_EQ(failure_code(sent(OutOfRangeError("end"))), ErrorCode::FailedPrecondition);
-  EXPECT_EQ(failure_code(sent(AbortedError("lost"))), ErrorCode::FailedPrecondition);
-  EXPECT_EQ(failure_code(sent(UnavailableError("away"))), ErrorCode::FailedPrecondition);
+  EXPECT_EQ(sent(OutOfRangeError("end")).code, ErrorCode::FailedPrecondition);
+  EXPECT_EQ(sent(AbortedError("lost")).code, ErrorCode::FailedPrecondition);
+  EXPECT_EQ(sent(UnavailableError("away")).code, ErrorCode::FailedPrecondition);
 }
 
-TEST(RankFailure, HasAMessageWithoutAnError) { EXPECT_FALSE(failure_message(failure_bytes(nullptr)).empty()); }
+TEST(RankFailure, HasAMessageWithoutAnError) { EXPECT_FALSE(failure_of(nullptr).message.empty()); }
 
 }  // namespace
 }  // namespace trainhook::detail

@@ -21,6 +21,7 @@
 #include <trainhook/ranks/collective.hpp>
 #include <trainhook/ranks/rank_facts.hpp>
 #include <trainhook/ranks/rank_session_creator.hpp>
+#include <trainhook/ranks/rank_failure.hpp>
 #include <trainhook/ranks/rank_states_hook.hpp>
 #include <trainhook/session/hook_services.hpp>
 
@@ -178,8 +179,8 @@ class RankAgreement final : public SessionPeers,
   bool wishes_save_ = false;
   std::shared_ptr<RankStatesHook> states_hook_;  // on the chief
   std::vector<const SessionRunHook*> only_here_;
-  std::string reason_;   // why the loop stops
-  std::string failure_;  // this rank's error as bytes
+  std::string reason_;                  // why the loop stops
+  std::optional<RankFailure> failure_;  // of this rank
 };
 
 }  // namespace trainhook::detail

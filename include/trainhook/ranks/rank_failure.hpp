@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Converts the error of a rank for the other ranks of a job.
+/// RankFailure: the error of a rank, on its way to the other ranks of a job.
 #pragma once
 
 #include <exception>
 #include <string>
-#include <string_view>
+#include <tuple>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/proto/message.hpp>
 
 namespace trainhook::detail {
 
-/// The error as bytes. A code that means the end of input or the loss of a session is replaced, because on the other
-/// ranks it is neither.
-[[nodiscard]] TRAINHOOK_DECL std::string failure_bytes(const std::exception_ptr& error);
+struct RankFailure {
+  ErrorCode code{};
+  std::string message{};
+};
+template <>
+inline constexpr auto kFields<RankFailure> =
+    std::tuple(field(1, "code", &RankFailure::code), field(2, "message", &RankFailure::message));
 
-/// The code in the bytes. @throws std::out_of_range if they are empty.
-[[nodiscard]] TRAINHOOK_DECL ErrorCode failure_code(std::string_view bytes);
-[[nodiscard]] TRAINHOOK_DECL std::string_view failure_message(std::string_view bytes);
+/// A code that means the end of input or the loss of a session is replaced, because on the other ranks it is neither.
+[[nodiscard]] TRAINHOOK_DECL RankFailure failure_of(const std::exception_ptr& error);
 
 }  // namespace trainhook::detail
 

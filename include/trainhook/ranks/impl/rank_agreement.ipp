@@ -47,8 +47,8 @@ auto RankAgreement::talking(Talk talk) {
     is_over_ = true;
     is_under_way_ = false;
     std::string why = describe(std::current_exception());
-    if (!failure_.empty()) {
-      why += fmt::format(". Its own error was: {}", failure_message(failure_));
+    if (failure_) {
+      why += fmt::format(". Its own error was: {}", failure_->message);
     } else if (!reason_.empty() && !has_agreed_to_stop_) {
       why += fmt::format(". It has asked the others to stop: {}", reason_);
     }
@@ -100,8 +100,10 @@ void RankAgreement::take(const Votes& all, Duration max_wait) {
   if ((all.any & kFailed) != 0) {
     is_over_ = true;
     first_failed_ = static_cast<int>(all.least[kFirstFailed]);
-    const std::string failure = talking([&] { return ranks_->broadcast(failure_, first_failed_, max_wait); });
-    throw_error(failure_code(failure), fmt::format("rank {} has failed: {}", first_failed_, failure_message(failure)));
+    const std::string mine = failure_ ? message_bytes(*failure_) : std::string();
+    const std::string bytes = talking([&] { return ranks_->broadcast(mine, first_failed_, max_wait); });
+    const auto failure = parse_message<RankFailure>(bytes, "the failure of a rank");
+    throw_error(failure.code, fmt::format("rank {} has failed: {}", first_failed_, failure.message));
   }
   if (all.least[kBoundary] < all.greatest[kBoundary]) {
     is_over_ = true;
@@ -126,7 +128,7 @@ std::string RankAgreement::given_by_all(Votes& all, Duration max_wait, Give give
     mine = give();
   } catch (...) {
     own = std::current_exception();
-    failure_ = failure_bytes(own);
+    failure_ = failure_of(own);
   }
   begin(vote(own != nullptr ? kFailed : kNothing));
   try {
@@ -403,8 +405,8 @@ void RankAgreement::fail(const std::exception_ptr& error, Duration stop_grace_pe
   if (is_over_) return;
   const Duration max_wait = (std::max)(stop_grace_period_secs, Duration(std::chrono::seconds(10)));
   try {
-    failure_ = failure_bytes(error);
-    log_error("rank {} has failed, and tells the other ranks: {}", ranks_->rank(), failure_message(failure_));
+    failure_ = failure_of(error);
+    log_error("rank {} has failed, and tells the other ranks: {}", ranks_->rank(), failure_->message);
     if (is_under_way_) static_cast<void>(end(max_wait));
     begin(vote(kFailed));
     static_cast<void>(end(max_wait));

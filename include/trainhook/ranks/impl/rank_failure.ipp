@@ -7,24 +7,20 @@
 
 namespace trainhook::detail {
 
-// A byte for the code, then the message.
-std::string failure_bytes(const std::exception_ptr& error) {
-  ErrorCode code = ErrorCode::Unknown;
-  std::string message = error != nullptr ? describe(error) : "an exception that the library did not see";
+RankFailure failure_of(const std::exception_ptr& error) {
+  RankFailure failure{.code = ErrorCode::Unknown, .message = "an exception that the library did not see"};
+  if (error == nullptr) return failure;
+  failure.message = describe(error);
   try {
-    if (error != nullptr) std::rethrow_exception(error);
+    std::rethrow_exception(error);
   } catch (const Error& known) {
-    code = known.code();
-    message = known.what();
+    failure = {.code = known.code(), .message = known.what()};
   } catch (...) {  // of another family
   }
-  if (code == ErrorCode::OutOfRange || code == ErrorCode::Aborted || code == ErrorCode::Unavailable)
-    code = ErrorCode::FailedPrecondition;
-  return static_cast<char>(code) + message;
+  if (failure.code == ErrorCode::OutOfRange || failure.code == ErrorCode::Aborted ||
+      failure.code == ErrorCode::Unavailable)
+    failure.code = ErrorCode::FailedPrecondition;
+  return failure;
 }
-
-ErrorCode failure_code(std::string_view bytes) { return static_cast<ErrorCode>(bytes.at(0)); }
-
-std::string_view failure_message(std::string_view bytes) { return bytes.substr(bytes.empty() ? 0 : 1); }
 
 }  // namespace trainhook::detail

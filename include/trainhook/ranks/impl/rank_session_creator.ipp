@@ -12,7 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -31,14 +31,21 @@
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/process_identity.hpp>
 #include <trainhook/monitored/session_hooks.hpp>
+#include <trainhook/proto/message.hpp>
 #include <trainhook/ranks/rank_state.hpp>
 #include <trainhook/ranks/share_variables.hpp>
 
 namespace trainhook::detail {
 
-// How the chief's messages begin: check what that checkpoint has of this rank; that one was restored, or none.
-inline constexpr char kCheck = 'c';
-inline constexpr char kRestored = 'r';
+// What the chief says of a checkpoint: whether this rank can restore it is asked, or it was restored. No prefix: none
+// was.
+struct RestoreMessage {
+  bool is_question = false;
+  std::string prefix{};
+};
+template <>
+inline constexpr auto kFields<RestoreMessage> =
+    std::tuple(field(1, "is_question", &RestoreMessage::is_question), field(2, "prefix", &RestoreMessage::prefix));
 
 RankSessionCreator::RankSessionCreator(std::shared_ptr<StartRounds> rounds, ChiefSessionCreator& alone)
     : rounds_(std::move(rounds)), graph_(&alone.graph()), open_(alone.open()), options_(alone.options()) {}
@@ -118,7 +125,7 @@ OwnedSession RankSessionCreator::create_as_chief() {
   };
   OwnedSession owned = ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
   try {
-    static_cast<void>(rounds_->from_chief(kRestored + owned.restored_from));
+    static_cast<void>(rounds_->from_chief(message_bytes(RestoreMessage{.prefix = owned.restored_from})));
     if (!owned.restored_from.empty()) {
       report_other_ranks(owned.restored_from);
       static_cast<void>(rounds_->from_chief(std::move(start)));
@@ -133,7 +140,7 @@ OwnedSession RankSessionCreator::create_as_chief() {
 
 std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std::string& prefix) const {
   if (std::string own = why_damaged(prefix); !own.empty()) return own;  // which would be so for all
-  static_cast<void>(rounds_->from_chief(kCheck + prefix));
+  static_cast<void>(rounds_->from_chief(message_bytes(RestoreMessage{.is_question = true, .prefix = prefix})));
   const std::vector<std::string> answers = rounds_->to_chief({});
   const auto damage = std::ranges::find_if(answers, [](const std::string& answer) { return !answer.empty(); });
   if (damage == answers.end()) return std::nullopt;
@@ -143,11 +150,10 @@ std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std:
 // What rank 0 has restored; checks the checkpoints that it asks about before.
 std::string RankSessionCreator::wait_for_restored() const {
   for (;;) {
-    const std::string order = rounds_->from_chief({});
-    const std::string prefix = order.substr((std::min)(order.size(), std::size_t{1}));
-    if (!prefix.empty()) expect_readable(prefix);
-    if (!order.starts_with(kCheck)) return prefix;
-    static_cast<void>(rounds_->to_chief(why_damaged(prefix)));
+    const auto message = parse_message<RestoreMessage>(rounds_->from_chief({}), "what rank 0 has restored");
+    if (!message.prefix.empty()) expect_readable(message.prefix);
+    if (!message.is_question) return message.prefix;
+    static_cast<void>(rounds_->to_chief(why_damaged(message.prefix)));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -40,7 +41,7 @@ inline constexpr auto kFields<ShardOrderMessage> =
 struct GivenPartMessage {
   std::string suffix{};
   std::string index{};
-  std::string failure{};
+  std::optional<RankFailure> failure{};
 };
 template <>
 inline constexpr auto kFields<GivenPartMessage> =
@@ -62,7 +63,7 @@ std::string RankShards::give(std::string_view order) {
     GivenPartMessage& part = given.part.emplace_back(GivenPartMessage{.suffix = entry.first});
     try {
       part.index = shard->take();
-    } catch (...) { part.failure = failure_bytes(std::current_exception()); }
+    } catch (...) { part.failure = failure_of(std::current_exception()); }
   }
   shards_.clear();
   return message_bytes(given);
@@ -90,9 +91,8 @@ inline std::string index_of(const ShardedSave& save, std::string_view given, std
   auto message = parse_message<GivenPartsMessage>(given, what);
   for (GivenPartMessage& part : message.part) {
     if (part.suffix != save.suffix) continue;
-    if (part.failure.empty()) return std::move(part.index);
-    throw_error(failure_code(part.failure),
-                fmt::format("rank {} could not write its part: {}", rank, failure_message(part.failure)));
+    if (!part.failure) return std::move(part.index);
+    throw_error(part.failure->code, fmt::format("rank {} could not write its part: {}", rank, part.failure->message));
   }
   throw DataLossError("rank {} knows of no part of {}", rank, save.prefix);
 }

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <span>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -73,14 +73,31 @@ void expect_equal_variables(SessionRef session, std::span<const VariableDigests>
       different_variables(session, chiefs, *first));
 }
 
-// How the chief's orders begin: what a rank has of its own, and the digests of its variables; write a part of a
-// checkpoint; hand over such parts; the digests alone, and whether it objects to a save.
-inline constexpr char kStates = 's';
-inline constexpr char kWrite = 'w';
-inline constexpr char kParts = 'p';
-inline constexpr char kQuestion = 'q';
+enum class RankOrder : std::uint8_t {
+  States = 1,  // say what this rank has of its own, the digests of its variables, and whether it objects to a save
+  Question,    // the same without the first
+  Write,       // write a part of a checkpoint
+  Parts,       // hand over such parts
+};
 
-// The reply to the first and to the last of them.
+// What the chief asks the ranks for, with the message of the save or the parts.
+struct RankOrderMessage {
+  RankOrder order{};
+  std::string subject{};
+};
+template <>
+inline constexpr auto kFields<RankOrderMessage> =
+    std::tuple(field(1, "order", &RankOrderMessage::order), field(2, "subject", &RankOrderMessage::subject));
+
+inline std::string order_bytes(RankOrder order, std::string subject = {}) {
+  return message_bytes(RankOrderMessage{.order = order, .subject = std::move(subject)});
+}
+
+inline RankOrderMessage order_in(const std::string& bytes) {
+  return parse_message<RankOrderMessage>(bytes, "the chief's order");
+}
+
+// The reply to the first two.
 struct RankReplyMessage {
   VariableDigests variables{};
   std::string state{};
@@ -97,11 +114,12 @@ RankStatesHook::~RankStatesHook() = default;
 void RankStatesHook::begin(Graph& graph) { has_global_step_ = get_global_step(graph).has_value(); }
 
 std::string RankStatesHook::give(const std::string& order) {
-  if (order.starts_with(kWrite)) return fmt::format("{}", own_step());
-  if (order.starts_with(kParts)) return shards_.give(std::string_view(order).substr(1));
+  const RankOrderMessage asked = order_in(order);
+  if (asked.order == RankOrder::Write) return fmt::format("{}", own_step());
+  if (asked.order == RankOrder::Parts) return shards_.give(asked.subject);
   if (!session_.has_value()) return "";
   RankReplyMessage reply{.variables = digests_of(session_, own_step())};
-  if (order.starts_with(kStates)) reply.state = rank_state_bytes(state_of_rank(session_));
+  if (asked.order == RankOrder::States) reply.state = rank_state_bytes(state_of_rank(session_));
   return message_bytes(reply);
 }
 
@@ -113,8 +131,9 @@ std::int64_t RankStatesHook::own_step() const {
 }
 
 void RankStatesHook::has_given(const std::string& order) {
-  if (order.starts_with(kWrite))
-    shards_.begin(sharded_save_in(std::string_view(order).substr(1)), session_, services().file_system());
+  const RankOrderMessage asked = order_in(order);
+  if (asked.order == RankOrder::Write)
+    shards_.begin(sharded_save_in(asked.subject), session_, services().file_system());
 }
 
 template <class Ask>
@@ -150,11 +169,11 @@ std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver&
   if (rounds_->size() == 1 || !can_collect(step)) return std::nullopt;
   if (veto_) return *veto_;
   session_ = session;
-  const char order = saves_all(saver.options()) ? kStates : kQuestion;
+  const bool with_states = saves_all(saver.options());
+  const std::string order = order_bytes(with_states ? RankOrder::States : RankOrder::Question);
   std::vector<std::string> given;
-  std::optional<std::string> reason =
-      asking([&] { return rounds_->collect_unless_vetoed(std::string(1, order), given); });
-  if (!reason) keep(given, order == kStates);
+  std::optional<std::string> reason = asking([&] { return rounds_->collect_unless_vetoed(order, given); });
+  if (!reason) keep(given, with_states);
   veto_ = reason;
   return reason;
 }
@@ -169,7 +188,7 @@ std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, const Saver
     return {};
   }
   session_ = session;
-  keep(ask_all(std::string(1, kStates)), true);
+  keep(ask_all(order_bytes(RankOrder::States)), true);
   return *collected_;
 }
 
@@ -213,7 +232,7 @@ std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, cons
   const auto parts = std::make_shared<PartsOfOthers>(std::move(save), saver.file_system());
   if (!later) parts->fetch_by([this] { fetch_parts(); });
   shards_.expect(parts);
-  const std::vector<std::string> steps = ask_all(kWrite + sharded_save_bytes(parts->save()));
+  const std::vector<std::string> steps = ask_all(order_bytes(RankOrder::Write, sharded_save_bytes(parts->save())));
   const auto other = std::ranges::find_if(steps, [&](const std::string& text) { return text != steps.front(); });
   if (other == steps.end()) return parts;
   log_warning("rank 0 writes all of the checkpoint of step {}, because rank {} has ended at step {}", step,
@@ -222,7 +241,7 @@ std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, cons
 }
 
 void RankStatesHook::fetch_parts() {
-  if (awaits_parts()) shards_.take(ask_all(kParts + shards_.order()));
+  if (awaits_parts()) shards_.take(ask_all(order_bytes(RankOrder::Parts, shards_.order())));
 }
 
 // A save may have been allowed to fail by the error of a rank, by which all end.
