@@ -33,6 +33,8 @@ namespace trainhook {
 
 namespace detail {
 
+class LoopAccess;
+
 /// A contiguous range of elements, possibly constant.
 template <class R>
 concept DenseResult = requires(const R& result) {
@@ -206,15 +208,11 @@ class LoopSession : public RunForms<LoopSession, true> {
 
   [[nodiscard]] TRAINHOOK_DECL Graph& graph() noexcept;
 
-  // The following members are for the library.
+  // What sessions and savers call: see SessionLike.
 
   /// Starts a session and ends registration. From the second session on, variables are uninitialized until they are
   /// restored or initialized. @throws FailedPreconditionError if the last session is still open.
   TRAINHOOK_DECL void open();
-
-  /// Registers the state of another part of the library, such as an iterator.
-  TRAINHOOK_DECL void add_state(detail::StateBinding binding);
-
   TRAINHOOK_DECL void execute(const RunRequest& request, std::span<Tensor> results);
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> state() const;
 
@@ -231,7 +229,9 @@ class LoopSession : public RunForms<LoopSession, true> {
 
  private:
   struct Impl;
+  friend class detail::LoopAccess;
 
+  TRAINHOOK_DECL void add_state(detail::StateBinding binding);
   TRAINHOOK_DECL static std::string state_name(std::string_view name);
   TRAINHOOK_DECL Variable add_memory(std::string_view name, DType dtype, const MemoryOptions& options,
                                      Layout natural_layout, std::function<detail::MemoryView()> view);
@@ -240,6 +240,15 @@ class LoopSession : public RunForms<LoopSession, true> {
   std::unique_ptr<Impl> impl_;
 };
 
+namespace detail {
+
+/// Registers the state of another part of the library, such as an iterator.
+class LoopAccess {
+ public:
+  static void add_state(LoopSession& loop, StateBinding binding) { loop.add_state(std::move(binding)); }
+};
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -29,6 +29,9 @@ namespace trainhook {
 /// An engine whose snapshot copies elements may also have `saved_value(name)`, which returns one value of a snapshot
 /// without keeping a copy. A save on the caller's thread then needs memory for only one value at a time.
 ///
+/// An engine that its caller owns, such as a LoopSession, may also have `open()`, which starts a session: `close()`
+/// ends it, and after a loss another one begins.
+///
 /// An engine that draws random numbers may also have `set_rank(rank, size)`. A session of a job of several ranks calls
 /// it before the first step, and from then on the engine draws the numbers of that rank.
 template <class S>

@@ -22,17 +22,17 @@ namespace trainhook {
 Iterator& make_iterator(LoopSession& loop, const Dataset& dataset, std::string_view name) {
   const GraphIterator node = make_iterator(loop.graph(), dataset, name);
   auto iterator = std::make_shared<Iterator>(dataset);
-  loop.add_state(
-      {.name = node.name() + "-state",
-       .kind = StateKind::Input,
-       .dtype = DType::String,
-       .shape = Shape{},
-       .save = [iterator, &loop] { return iterator->save_state(detail::external_state_policy(loop.graph())); },
-       .prepare = [iterator](const Tensor& value) -> std::function<void()> {
-         iterator->verify_state(value);
-         return [iterator, value] { iterator->restore_state(value); };
-       },
-       .reset = [iterator] { iterator->initialize(); }});
+  detail::LoopAccess::add_state(
+      loop, {.name = node.name() + "-state",
+             .kind = StateKind::Input,
+             .dtype = DType::String,
+             .shape = Shape{},
+             .save = [iterator, &loop] { return iterator->save_state(detail::external_state_policy(loop.graph())); },
+             .prepare = [iterator](const Tensor& value) -> std::function<void()> {
+               iterator->verify_state(value);
+               return [iterator, value] { iterator->restore_state(value); };
+             },
+             .reset = [iterator] { iterator->initialize(); }});
   return *iterator;
 }
 
