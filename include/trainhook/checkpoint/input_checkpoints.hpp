@@ -19,17 +19,31 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/session/session_ref.hpp>
 
+namespace trainhook {
+class Clock;
+}
+
 namespace trainhook::detail {
 
 /// Bundles `<basename>-<step>` in the model's directory, with a state file that lists them. Each is committed before
 /// the model checkpoint of its step; a kill between the two leaves a surplus file, which is harmless. Each save deletes
-/// the files that no model checkpoint of the directory needs.
+/// the files that no model checkpoint of the directory needs. In a session that saves no model they are the checkpoints
+/// themselves, of which a Saver keeps the newest.
 class InputCheckpoints final : public CheckpointCompanion, public std::enable_shared_from_this<InputCheckpoints> {
  public:
   TRAINHOOK_DECL InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename);
 
   /// From now on, saves with the checkpoints of that hook.
   TRAINHOOK_DECL void follow(const std::shared_ptr<CheckpointClaim>& model);
+
+  /// From now on, is what the session saves: `own` keeps other savers out of the directory.
+  TRAINHOOK_DECL void go_alone(std::shared_ptr<CheckpointClaim> own, Clock& clock);
+  [[nodiscard]] const std::shared_ptr<CheckpointClaim>& own() const noexcept { return own_; }
+
+  /// For one that is alone. `restore_newest` returns false if nothing was saved yet. @throws DataLossError if all that
+  /// was saved is gone.
+  [[nodiscard]] TRAINHOOK_DECL bool restore_newest(SessionRef session);
+  TRAINHOOK_DECL void save(SessionRef session, std::int64_t step);
 
   [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step) override;
   TRAINHOOK_DECL void tidy(std::int64_t global_step) noexcept override;
@@ -90,6 +104,7 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   std::string latest_filename_;
   Saver saver_;
   std::weak_ptr<CheckpointClaim> model_;
+  std::shared_ptr<CheckpointClaim> own_;  // null unless the session saves no model
   std::string directory_;
   std::optional<std::int64_t> taken_;  // the step whose state was taken last in this session
 };

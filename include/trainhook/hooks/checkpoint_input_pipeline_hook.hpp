@@ -15,6 +15,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
+#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
@@ -97,13 +98,13 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   }
 
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step);
-
-  class Alone;
+  TRAINHOOK_DECL void save(SessionRef session, std::int64_t step);
 
   Options options_;
   std::shared_ptr<detail::InputCheckpoints> files_;
   std::shared_ptr<detail::RestoreCondition> condition_;  // of `files_`
-  std::unique_ptr<Alone> alone_;                         // only if no hook saves the model
+  std::optional<SecondOrStepTimer> timer_;               // used only if no hook saves the model
+  std::optional<std::int64_t> saved_;                    // the same: the step that was saved last
   bool restore_pending_ = false;
   bool has_own_period_ = false;  // given by the user, not by an Estimator
   bool is_following_ = false;    // a hook that saves the model, in this session

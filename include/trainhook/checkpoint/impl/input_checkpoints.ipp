@@ -44,6 +44,38 @@ void InputCheckpoints::follow(const std::shared_ptr<CheckpointClaim>& model) {
   model->companions.push_back(shared_from_this());
 }
 
+void InputCheckpoints::go_alone(std::shared_ptr<CheckpointClaim> own, Clock& clock) {
+  own_ = std::move(own);
+  directory_ = own_->directory;
+  saver_.use(*file_system_, clock);
+}
+
+bool InputCheckpoints::restore_newest(SessionRef session) {
+  const std::vector<std::string> saved =
+      read_from_device([&] { return checkpoint_candidates(*file_system_, directory_, basename_, latest_filename_); });
+  for (const std::string& prefix : saved) {
+    if (!read_from_device([&] { return checkpoint_exists(*file_system_, prefix); })) {
+      log_warning("input checkpoint {} is skipped: {}.index does not exist", prefix, prefix);
+      continue;
+    }
+    saver_.restore(session, prefix);
+    log_info("Restored the input pipeline from {}.", prefix);
+    return true;
+  }
+  if (saved.empty()) return false;
+  throw DataLossError(
+      "none of the {} input checkpoints that {}/{} lists is there, the newest is {}; put one back, or remove that "
+      "file to start the input from the beginning",
+      saved.size(), directory_, latest_filename_, saved.front());
+}
+
+void InputCheckpoints::save(SessionRef session, std::int64_t step) {
+  static_cast<void>(saver_.save(session, {.save_path = join_path(directory_, basename_),
+                                          .global_step = step,
+                                          .latest_filename = latest_filename_,
+                                          .before_commit = [this, step] { own_->confirm_directory(step); }}));
+}
+
 InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t global_step) {
   taken_ = global_step;
   auto snapshot = std::make_shared<const Snapshot>(saver_.snapshot(session));

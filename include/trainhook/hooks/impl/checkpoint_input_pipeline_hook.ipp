@@ -11,13 +11,9 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
-#include <trainhook/checkpoint/checkpoint_files.hpp>
-#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
-#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -25,92 +21,12 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
-
-/// Saves and restores the input of a session that saves no model.
-class CheckpointInputPipelineHook::Alone {
- public:
-  Alone(Graph& graph, detail::SessionServices& services, const Options& options)
-      : services_(&services),
-        options_(&options),
-        claim_(detail::claim_checkpoints(graph, services,
-                                         {.directory = options.checkpoint_dir,
-                                          .basename = options.checkpoint_basename,
-                                          .hook = "CheckpointInputPipelineHook",
-                                          .directory_lock = options.directory_lock})),
-        saver_({.kinds = {StateKind::Input},
-                .with_saveables = false,
-                .file_system = &services.file_system(),
-                .clock = &services.clock()}),
-        timer_(periods(options), "CheckpointInputPipelineHook", "save_secs", "save_steps") {}
-
-  [[nodiscard]] static SecondOrStepTimer::Options periods(const Options& options) {
-    return {.every_secs = options.save_secs, .every_steps = options.save_steps};
-  }
-
-  /// Continues from the newest file; if there is none, saves the initial position.
-  void restore(SessionRef session, std::int64_t step) {
-    FileSystem& disk = services_->file_system();
-    const std::vector<std::string> saved = detail::read_from_device([&] {
-      return detail::checkpoint_candidates(disk, options_->checkpoint_dir, options_->checkpoint_basename,
-                                           options_->latest_filename);
-    });
-    for (const std::string& prefix : saved) {
-      if (!detail::read_from_device([&] { return checkpoint_exists(disk, prefix); })) {
-        log_warning("input checkpoint {} is skipped: {}.index does not exist", prefix, prefix);
-        continue;
-      }
-      saver_.restore(session, prefix);
-      log_info("Restored the input pipeline from {}.", prefix);
-      saved_ = step;
-      return;
-    }
-    if (!saved.empty()) {
-      throw DataLossError(
-          "none of the {} input checkpoints that {}/{} lists is there, the newest is {}; put one back, or remove that "
-          "file to start the input from the beginning",
-          saved.size(), options_->checkpoint_dir, options_->latest_filename, saved.front());
-    }
-    timer_.update_last_triggered_step(step, services_->clock());
-    save(session, step);
-  }
-
-  void save_if_due(SessionRunContext& context) {
-    const std::int64_t step = context.global_step();
-    claim_->keep_directory(context);
-    if (!timer_.should_trigger_for_step(step, context)) return;
-    timer_.update_last_triggered_step(step, context);
-    save(context.session(), step);
-  }
-
-  void save_last(SessionRef session) {
-    const std::int64_t step = read_global_step(session, *get_global_step(session.graph()));
-    if (saved_ != step) save(session, step);
-  }
-
- private:
-  void save(SessionRef session, std::int64_t step) {
-    static_cast<void>(
-        saver_.save(session, {.save_path = join_path(options_->checkpoint_dir, options_->checkpoint_basename),
-                              .global_step = step,
-                              .latest_filename = options_->latest_filename,
-                              .before_commit = [this, step] { claim_->confirm_directory(step); }}));
-    saved_ = step;
-  }
-
-  detail::SessionServices* services_;
-  const Options* options_;
-  std::shared_ptr<detail::CheckpointClaim> claim_;  // keeps other savers out of the directory
-  Saver saver_;
-  SecondOrStepTimer timer_;
-  std::optional<std::int64_t> saved_;
-};
 
 CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept = default;
 
@@ -125,8 +41,8 @@ CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options options) : opti
   }
   has_own_period_ = options_.save_secs || options_.save_steps;
   if (has_own_period_)
-    static_cast<void>(
-        SecondOrStepTimer(Alone::periods(options_), "CheckpointInputPipelineHook", "save_secs", "save_steps"));
+    timer_.emplace(SecondOrStepTimer::Options{.every_secs = options_.save_secs, .every_steps = options_.save_steps},
+                   "CheckpointInputPipelineHook", "save_secs", "save_steps");
 }
 
 CheckpointInputPipelineHook::Options CheckpointInputPipelineHook::options_for(const detail::CheckpointTarget& target,
@@ -158,7 +74,7 @@ void CheckpointInputPipelineHook::after_create_session(SessionRef session, Coord
   services().before_step_function([this](SessionRef live) {
     if (restore_pending_) restore(live, read_global_step(live, *get_global_step(live.graph())));
   });
-  if (alone_ != nullptr) return;
+  if (files_->own() != nullptr) return;
   if (const auto claim = find_claim(session.graph())) {
     files_->follow(claim);
     if (has_own_period_ && !std::exchange(is_following_, true)) {
@@ -166,7 +82,14 @@ void CheckpointInputPipelineHook::after_create_session(SessionRef session, Coord
                   options_.save_secs ? "save_secs" : "save_steps", claim->hook);
     }
   } else {
-    alone_ = std::make_unique<Alone>(session.graph(), detail::SessionServices::of(services()), options_);
+    files_->go_alone(detail::claim_checkpoints(session.graph(), detail::SessionServices::of(services()),
+                                               {.directory = options_.checkpoint_dir,
+                                                .basename = options_.checkpoint_basename,
+                                                .hook = "CheckpointInputPipelineHook",
+                                                .directory_lock = options_.directory_lock}),
+                     services().clock());
+    timer_->reset();
+    saved_.reset();
   }
 }
 
@@ -176,27 +99,43 @@ SessionRunArgs CheckpointInputPipelineHook::before_run(SessionRunContext& contex
 }
 
 void CheckpointInputPipelineHook::restore(SessionRef session, std::int64_t step) {
-  if (alone_ != nullptr)
-    alone_->restore(session, step);
-  else
+  if (files_->own() == nullptr) {
     files_->restore(session, step, services().restored_from());
+  } else if (files_->restore_newest(session)) {
+    saved_ = step;
+  } else {
+    timer_->update_last_triggered_step(step, services().clock());
+    save(session, step);
+  }
   restore_pending_ = false;
 }
 
 void CheckpointInputPipelineHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
-  if (alone_ != nullptr) alone_->save_if_due(context);
+  const auto& own = files_->own();
+  if (own == nullptr) return;
+  const std::int64_t step = context.global_step();
+  own->keep_directory(context);
+  if (!timer_->should_trigger_for_step(step, context)) return;
+  timer_->update_last_triggered_step(step, context);
+  save(context.session(), step);
 }
 
 void CheckpointInputPipelineHook::end(SessionRef session) {
-  files_.reset();
   condition_.reset();
-  if (const auto alone = std::move(alone_); alone != nullptr && !restore_pending_) alone->save_last(session);
+  const auto files = std::move(files_);
+  if (files->own() == nullptr || restore_pending_) return;
+  const std::int64_t step = read_global_step(session, *get_global_step(session.graph()));
+  if (saved_ != step) files->save(session, step);
+}
+
+void CheckpointInputPipelineHook::save(SessionRef session, std::int64_t step) {
+  files_->save(session, step);
+  saved_ = step;
 }
 
 void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept {
   files_.reset();
   condition_.reset();
-  alone_.reset();
 }
 
 void CheckpointInputPipelineHook::check_name(std::string_view option, const std::string& name) {
