@@ -18,21 +18,21 @@
 
 namespace trainhook::detail {
 
-// A state is a sequence of items; the first byte of each tells its kind (never renumber): 1 integer: varint 2 bytes:
-//   varint length, then the bytes 3 integers: varint count, then varints 4 tensor: varint dtype, varint rank, dims,
-//   then the elements: bytes, or for strings each with its varint length 5 section begins: varint length, name 6
-//   section ends 7 error: varint code, varint length, message 8 replay: varint count of elements, which are read again
-//   and dropped. Varints have seven bits per byte, lowest first; the high bit means that more bytes follow.
+// clang-format off
+/// An item of a state, which is a sequence of them. Never renumber.
 enum class StateItem : std::uint8_t {
-  Integer = 1,
-  Bytes = 2,
-  Integers = 3,
-  Tensor = 4,
-  Begin = 5,
-  End = 6,
-  Error = 7,
-  Replay = 8
+  // kind        what follows the byte of the kind
+  Integer  = 1,  // varint
+  Bytes    = 2,  // varint length, bytes
+  Integers = 3,  // varint count, varints
+  Tensor   = 4,  // varint dtype, varint number of dimensions, varint dims, elements; each text with its varint length
+  Begin    = 5,  // varint length, name of the section that begins
+  End      = 6,  // nothing: the section ends
+  Error    = 7,  // varint code, varint length, message
+  Replay   = 8,  // varint count of the elements that are read again and dropped
 };
+// clang-format on
+// A varint has seven bits per byte, lowest first; the high bit means that more bytes follow.
 
 /// Collects the state of a pipeline's stages.
 class StateWriter {
