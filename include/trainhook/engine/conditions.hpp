@@ -24,8 +24,8 @@ struct Condition {
 /// All of them must hold, in the order in which their predicates are computed.
 using Conditions = std::vector<Condition>;
 
-/// Follows branches from Switch to Merge. What TensorFlow finds out as dead tensors while it runs is known here before:
-/// a node runs if the predicates of all Switches before it, but for those of branches that have met, say so.
+/// Follows branches from Switch to Merge. A node runs if every Switch before it has chosen its branch; a Merge ends the
+/// branches that meet there. TensorFlow finds this out during a run, by dead tensors.
 class ConditionFinder {
  public:
   explicit ConditionFinder(std::span<const Output> fed = {}) : fed_(fed) {}

@@ -39,8 +39,8 @@ class InitialValues {
   /// this concerns.
   [[nodiscard]] TRAINHOOK_DECL std::vector<Node*> needs(const Node& initializer);
 
-  /// For a node that this concerns. Asked for in the order in which the initializers of a run were created: what an
-  /// earlier one copies, no later one copies again.
+  /// For a node that this concerns, in the order in which the initializers of a run were created: each expression is
+  /// copied once per run.
   [[nodiscard]] TRAINHOOK_DECL const InitialExpression& expression(Node& initializer);
 
   /// True if the output is computed from a variable, or is one. For outputs that an expression consists of.

@@ -33,7 +33,7 @@ class NodeState {
  public:
   TRAINHOOK_DECL virtual ~NodeState();
 
-  /// How it appears in the session's state; nothing for what cannot be kept over a restart.
+  /// Describes the saved state; nothing if it cannot survive a restart.
   [[nodiscard]] virtual std::optional<StateSpec> spec() const { return std::nullopt; }
 
   /// The value as of now. Only called if there is a `spec`.
@@ -93,8 +93,8 @@ struct RunDeadline {
 
 }  // namespace detail
 
-/// One call of a kernel: its node, its inputs, and where the outputs go. Valid during the call only. What each node of
-/// each run calls has its body here, so that a library compiled apart costs nothing.
+/// One call of a kernel: its node, its inputs, and where the outputs go. Valid during the call only. Functions that run
+/// once per node and run are inline, so that a library compiled apart costs nothing.
 class KernelContext {
  public:
   struct Input {

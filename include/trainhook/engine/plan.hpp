@@ -21,7 +21,7 @@
 
 namespace trainhook::detail {
 
-/// In place of the number of a value or a slot that is not there.
+/// Marks an absent value or slot.
 inline constexpr std::uint32_t kNone = 0xffffffff;
 
 enum class ValueKind {
@@ -128,7 +128,7 @@ struct Plan {
   /// A frame for one run; given back afterwards.
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<Frame> take_frame();
 
-  /// What runs only once, as an initializer does, leaves no buffers behind.
+  /// Takes a frame back. A plan that runs once, such as an initializer, keeps no buffers.
   TRAINHOOK_DECL void give_frame(std::unique_ptr<Frame> frame) noexcept;
 
   Plan() { idle_.reserve(64); }

@@ -18,9 +18,11 @@
 
 namespace trainhook::detail {
 
-/// Puts the nodes behind a request in order: inputs and control inputs first; readers of a variable before those that
-/// write it, unless dependencies say otherwise; a writer as soon as it may, which ends the life of gradients early, and
-/// likewise what starts something that goes on by itself; else as created.
+/// Puts the nodes behind a request in order:
+/// 1. A node comes after its inputs and control inputs.
+/// 2. Readers of a variable come before its writers, unless dependencies say otherwise.
+/// 3. A writer comes as early as it may, so that gradients live short, and so does what starts work of its own.
+/// 4. Otherwise nodes keep the order in which they were created.
 class Scheduler {
  public:
   TRAINHOOK_DECL Scheduler(const KernelTable& kernels, std::span<const Fetch> fetches, std::span<const Output> fed);
@@ -42,9 +44,9 @@ class Scheduler {
 
   [[nodiscard]] InitialValues& initial_values() noexcept { return initial_values_; }
 
-  /// The variable whose value `input` gives on, if `reader` must run after a node that writes it; null otherwise. As in
-  /// TensorFlow, where a value that is read of a reference variable is the variable's memory, such a reader takes the
-  /// value that the variable has when it runs itself, however early the node runs that reads the variable for it.
+  /// The variable whose value `input` gives on, if `reader` must run after a node that writes it; null otherwise. To
+  /// read a reference variable yields its memory, not a copy, as in TensorFlow: a reader that is ordered after a writer
+  /// sees the new value, however early the node between them runs.
   [[nodiscard]] TRAINHOOK_DECL const Node* variable_read_late(Output input, const Node& reader) const;
 
  private:

@@ -47,7 +47,7 @@ TRAINHOOK_DECL std::optional<std::int64_t> broadcast_dim(std::int64_t a, std::in
 
 TRAINHOOK_DECL PartialShape broadcast_shape(std::string_view op, const Output& a, const Output& b);
 
-/// What is known of either of two shapes that are compatible.
+/// Combines two compatible shapes: each dimension that one of them knows is known.
 TRAINHOOK_DECL PartialShape merge(const PartialShape& a, const PartialShape& b);
 
 /// Combines what is known of two shapes that must be equal. @throws InvalidArgumentError if they differ.

@@ -58,9 +58,8 @@ void GlobalStepWaiterHook::wait(SessionRunContext& context) {
     }
     if (options_.timeout && services().clock().monotonic_now() - began >= *options_.timeout) {
       throw DeadlineExceededError(
-          "GlobalStepWaiterHook: the global step is {} after {} s, not {}; see that the process that trains is alive, "
-          "or "
-          "give a longer timeout",
+          "GlobalStepWaiterHook: the global step is {} after {} s, not {}; see that the process that trains is "
+          "alive, or give a longer timeout",
           step, std::chrono::duration<double>(*options_.timeout).count(), options_.wait_until_step);
     }
     if (stops_within(kBetweenLooks)) return;

@@ -51,9 +51,8 @@ void expect_replaces_files(FileSystem& file_system, const std::string& directory
     clean_up();
     if (!is_refusal(error.code())) return;
     throw FailedPreconditionError(
-        "no file in '{}' can be renamed over another one, as each save does: {}. Give a directory on another file "
-        "system, "
-        "and copy the files from there",
+        "no file in '{}' can be renamed over another one, as each save does: {}. Give a directory on another "
+        "file system, and copy the files from there",
         directory, error.what());
   }
   remove_silently(file_system, file);

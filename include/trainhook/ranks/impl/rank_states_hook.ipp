@@ -65,10 +65,9 @@ void expect_equal_variables(SessionRef session, std::span<const VariableDigests>
   if (first == of_ranks.end()) return;
   throw FailedPreconditionError(
       "the ranks train different models, so step {} is not saved: {} of {} ranks differ from rank 0; on rank {} these "
-      "variables do: {}. What changes a variable must do so on all ranks and with the same numbers: give such a hook "
-      "to "
-      "all ranks, and the metrics that it acts on, too. If a variable belongs to one rank, let it be no trained one "
-      "(trainable = false), or register it as state of the loop",
+      "variables do: {}. What changes a variable must do so on all ranks and with the same numbers: give such a "
+      "hook to all ranks, and the metrics that it acts on, too. If a variable belongs to one rank, let it be no "
+      "trained one (trainable = false), or register it as state of the loop",
       chiefs.step, std::ranges::count_if(of_ranks, differs), of_ranks.size(), first - of_ranks.begin(),
       different_variables(session, chiefs, *first));
 }
