@@ -421,6 +421,46 @@ TEST_F(MonitoredSessionTest, TheDestructorClosesWhileTheEndOfInputUnwinds) {
   EXPECT_TRUE(trace->lines().ends_with("a.end\n"));
 }
 
+TEST_F(MonitoredSessionTest, TheDestructorClosesWhileTheEndOfInputUnwindsLater) {
+  script.throw_at(1, OutOfRangeError("End of sequence"));
+  EXPECT_THROW(
+      {
+        Session session(creator(), options({hook("a")}));
+        std::exception_ptr kept;
+        try {
+          session.run(script.train());
+        } catch (...) { kept = std::current_exception(); }
+        EXPECT_FALSE(session.should_stop());
+        std::rethrow_exception(kept);
+      },
+      OutOfRangeError);
+  EXPECT_TRUE(trace->lines().ends_with("a.end\n"));
+}
+
+TEST_F(MonitoredSessionTest, TheDestructorClosesWhileAnEndOfInputOfTheUsersOwnTypeUnwinds) {
+  struct Exhausted : OutOfRangeError {
+    using OutOfRangeError::OutOfRangeError;
+  };
+  EXPECT_THROW(
+      {
+        Session session(creator(), options({hook("a")}));
+        session.run([] { throw Exhausted("no more files"); });
+      },
+      Exhausted);
+  EXPECT_TRUE(trace->lines().ends_with("a.end\n"));
+}
+
+TEST_F(MonitoredSessionTest, TheDestructorAbortsWithTheEndOfInputThatTheSessionWasLostTo) {
+  for (const int run : {1, 2}) script.throw_at(run, OutOfRangeError("a server has gone"));
+  EXPECT_THROW(
+      {
+        Session session(creator(), options({hook("a")}, {.max_attempts = 1, .is_transient = is_end_of_input}));
+        session.run(script.train());
+      },
+      OutOfRangeError);
+  EXPECT_TRUE(trace->lines().ends_with("a.abort OutOfRange: a server has gone\n"));
+}
+
 TEST_F(MonitoredSessionTest, X02_S1_S42_AHookWhoseBeginThrowsAndThoseThatBeganGetAbort) {
   const auto b = hook("b");
   b->act["begin"] = throwing("b cannot begin");
@@ -570,6 +610,22 @@ TEST_F(MonitoredSessionTest, SaysWhatIsWrongWithItsOptions) {
             "RetryPolicy: initial_backoff is -3 s; it must not be negative");
   EXPECT_EQ(message_of(creator(), options({}, {.max_backoff = std::chrono::seconds(-4)})),
             "RetryPolicy: max_backoff is -4 s; it must not be negative");
+}
+
+TEST_F(MonitoredSessionTest, OptionsThatAreRefusedReachThoseWhoWaitForItsSession) {
+  struct Told final : SessionCreator {
+    explicit Told(testing::Script& script) : inner(script) {}
+    Graph& graph() override { return inner.graph(); }
+    OwnedSession create_session() override { return inner.create_session(); }
+    void session_failed(const std::exception_ptr& error) noexcept override { heard = describe(error); }
+    testing::ScriptedSessionCreator inner;
+    std::string heard;
+  };
+  const auto told = std::make_shared<Told>(script);
+  EXPECT_THROW(Session(told, options({}, {.max_attempts = -1})), InvalidArgumentError);
+  EXPECT_EQ(told->heard, "InvalidArgument: RetryPolicy: max_attempts is -1; it must not be negative");
+  EXPECT_THROW(Session(told, {.stop_grace_period_secs = std::chrono::seconds(-1)}), InvalidArgumentError);
+  EXPECT_NE(told->heard.find("stop_grace_period_secs is -1000 ms"), std::string::npos) << told->heard;
 }
 
 TEST_F(MonitoredSessionTest, X17_AnErrorOfAnEndGoesBeforeTheEndOfInput) {

@@ -68,7 +68,7 @@ class CheckpointCompanion {
 };
 
 /// Reserves a directory for one saver hook, from `begin` until its session ends, against other hooks and other
-/// processes. It is offered in the graph, so that other hooks may add companions.
+/// processes. `claim_checkpoints` offers it in the graph, so that other hooks may add companions.
 struct CheckpointClaim {
   std::string directory{};
   std::string basename{};

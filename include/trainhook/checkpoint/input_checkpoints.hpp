@@ -36,11 +36,13 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   /// From now on, saves with the checkpoints of that hook.
   TRAINHOOK_DECL void follow(const std::shared_ptr<CheckpointClaim>& model);
 
-  /// From now on, is what the session saves: `own` keeps other savers out of the directory.
-  TRAINHOOK_DECL void go_alone(std::shared_ptr<CheckpointClaim> own, Clock& clock);
-  [[nodiscard]] const std::shared_ptr<CheckpointClaim>& own() const noexcept { return own_; }
+  /// For a session that saves no model: from now on, saves by itself, into the directory of that claim.
+  TRAINHOOK_DECL void go_alone(std::shared_ptr<CheckpointClaim> own_claim, Clock& clock);
 
-  /// For one that is alone. `restore_newest` returns false if nothing was saved yet. @throws DataLossError if all that
+  /// Null if a model is followed.
+  [[nodiscard]] const std::shared_ptr<CheckpointClaim>& own_claim() const noexcept { return own_claim_; }
+
+  /// Once alone: `restore_newest` returns false if nothing was saved yet. @throws DataLossError if all that
   /// was saved is gone.
   [[nodiscard]] TRAINHOOK_DECL bool restore_newest(SessionRef session);
   TRAINHOOK_DECL void save(SessionRef session, std::int64_t step);
@@ -104,7 +106,7 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   std::string latest_filename_;
   Saver saver_;
   std::weak_ptr<CheckpointClaim> model_;
-  std::shared_ptr<CheckpointClaim> own_;  // null unless the session saves no model
+  std::shared_ptr<CheckpointClaim> own_claim_;  // null unless the session saves no model
   std::string directory_;
   std::optional<std::int64_t> taken_;  // the step whose state was taken last in this session
 };

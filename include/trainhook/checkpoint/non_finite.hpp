@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Finds NaN and infinity, for a saver that refuses to write them.
+/// Finds NaN and infinity in tensors, for NanTensorHook and a saver that refuses to write them.
 #pragma once
 
 #include <cstddef>

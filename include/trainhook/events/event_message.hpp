@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/events/event.hpp>
+#include <trainhook/events/session_log.hpp>
 #include <trainhook/proto/message.hpp>
 
 namespace trainhook::detail {

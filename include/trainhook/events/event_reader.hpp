@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/events/event.hpp>
+#include <trainhook/events/session_log.hpp>
 #include <trainhook/events/summary_reader.hpp>
 #include <trainhook/io/file_system.hpp>
 

@@ -145,8 +145,8 @@ class Graph {
   [[nodiscard]] std::vector<std::shared_ptr<T>> offered() const {
     std::vector<std::shared_ptr<T>> objects;
     for (const auto& [type, offer] : offers_) {
-      if (const auto object = offer.lock(); object != nullptr && type == typeid(T))
-        objects.push_back(std::static_pointer_cast<T>(object));
+      if (type != typeid(T)) continue;
+      if (const auto object = offer.lock()) objects.push_back(std::static_pointer_cast<T>(object));
     }
     return objects;
   }

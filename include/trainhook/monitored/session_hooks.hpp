@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SessionHooks: the hooks of one session, from the first `begin` to the last `end` or `abort`. HookStates: their state
-/// in the model's checkpoint. How messages and checkpoints call them.
+/// SessionHooks: the hooks of one session, their order, which of them have begun, and their names in messages.
+/// HookStates: their state in the model's checkpoint.
 #pragma once
 
 #include <cstddef>

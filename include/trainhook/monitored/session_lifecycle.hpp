@@ -17,6 +17,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/monitored/last_error.hpp>
 #include <trainhook/monitored/live_session.hpp>
 #include <trainhook/monitored/monitored_session_options.hpp>
 #include <trainhook/monitored/recovery_policy.hpp>
@@ -28,8 +29,9 @@
 
 namespace trainhook::detail {
 
-/// The part of a monitored session that does not depend on the engine: owns the creator, the hooks, their services and
-/// the live session, which it makes again after a loss. Source: TensorFlow's `_MonitoredSession` with its
+/// The part of a monitored session that does not depend on the engine, held by a SessionHandle: owns the creator, the
+/// hooks, their services and the live session, which it makes again after a loss. Source: TensorFlow's
+/// `_MonitoredSession` with its
 /// `_RecoverableSession`, which retries endlessly and without waiting.
 class SessionLifecycle {
  public:
@@ -48,8 +50,8 @@ class SessionLifecycle {
   /// then.
   TRAINHOOK_DECL void run(const RunRequest& request, std::span<Tensor> results);
 
-  /// Calls `body` in the same way, again from its start after a loss. @throws OutOfRangeError if the loop is over once
-  /// the session is made again, so that `body` is not repeated, and if `gives_result`.
+  /// Calls `body` in the same way, again from its start after a loss. If the loop is over once the session is made
+  /// again, `body` is not repeated; then @throws OutOfRangeError if `gives_result`.
   TRAINHOOK_DECL void run_with(FunctionRef<void(LiveSession&)> body, bool gives_result);
 
   /// The engine's current session. @throws FailedPreconditionError if it is closed or lost.
@@ -80,12 +82,12 @@ class SessionLifecycle {
 
   /// True if this exception object left `run`.
   [[nodiscard]] bool has_thrown(const std::exception_ptr& error) const noexcept {
-    return error != nullptr && error == last_error_;
+    return error != nullptr && error == last_error_.get();
   }
 
   // For its owner and its peers.
 
-  /// False in a forked child, which has no part in the session and must not destroy it.
+  /// False in a forked child, which has no part in the session; see SessionHandle.
   [[nodiscard]] bool is_here() const noexcept { return services_.process().is_here(); }
 
   /// Exceptions that unwind now are not of this session, which has been moved in their course.
@@ -120,7 +122,6 @@ class SessionLifecycle {
   // How it runs.
   TRAINHOOK_DECL void expect_open() const;
   TRAINHOOK_DECL void make_run(bool gives_result, FunctionRef<void()> body);
-  [[nodiscard]] TRAINHOOK_DECL std::exception_ptr note_error() noexcept;  // returns what is to leave the run
   TRAINHOOK_DECL void stop_after_run() noexcept;
   [[nodiscard]] bool is_ending() const noexcept { return close_requested_ || abort_requested_; }
   TRAINHOOK_DECL void finish();
@@ -154,10 +155,7 @@ class SessionLifecycle {
   std::optional<std::int64_t> last_step_;              // after a normal end
   std::vector<std::exception_ptr> errors_;
 
-  std::exception_ptr last_error_;                   // that left `run`, until a later run succeeds
-  bool is_handled_ = false;                         // that error, as the program's next call shows
-  std::optional<std::weak_ptr<const void>> alive_;  // while an end of input is not handled; null: nothing can tell
-
+  LastError last_error_;
   bool was_made_ = false;    // false until the first session exists
   std::exception_ptr loss_;  // why the session could not be made again in `should_stop`
   std::optional<Recovery> pending_;

@@ -89,8 +89,8 @@ enum class HookPhase {
 ///
 /// `close()` in a callback or in the step takes effect after the run, which still returns its value. Nothing tells a
 /// destructor which exception unwinds. If the caller of `run()` has handled the end of input, or another error after
-/// which it called `should_stop()`, `abort` gets null; else it gets the error that `run()` threw last. The loop
-/// functions know the error.
+/// which it called `should_stop()`, `abort` gets null; otherwise it gets the error that `run()` threw last, and a type
+/// derived from OutOfRangeError ends the session as the end of input does. The loop functions know the error.
 // clang-format on
 class SessionRunHook {
  public:

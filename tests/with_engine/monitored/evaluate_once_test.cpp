@@ -3,7 +3,11 @@
 /// evaluate_once: how often the eval ops run, what the final ops see, and which values are measured.
 #include <trainhook/monitored/evaluate_once.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -101,6 +105,36 @@ TEST_F(EvaluateOnce, V02_EndsWithTheInput) {
                                           .clock = &clock_});
   EXPECT_GT(values[0].scalar<float>(), 0.99F);
   EXPECT_EQ(values[1].scalar<std::int64_t>(), 3);  // TensorFlow's has 4: it counts the run that met the end
+}
+
+TEST_F(EvaluateOnce, IsTheParentsAloneIfAHookForks) {
+  bool is_child = false;
+  int status = -1;
+  std::string told;
+  Graph graph;
+  const Model model(graph, points().batch(16));
+  const auto evaluate = [&] {
+    const auto fork_in_the_first_run = [&](SessionRunContext&) {
+      const pid_t child = ::fork();
+      is_child = child == 0;
+      if (!is_child) ::waitpid(child, &status, 0);
+      return SessionRunArgs{};
+    };
+    const auto tell = [&](const std::exception_ptr&) { told += "abort"; };
+    (void)evaluate_once<EigenSession>(
+        graph, {.eval_ops = {model.accuracy.update.operation()},
+                .hooks = {StopAfterNEvalsHook(1), LambdaHook({.before_run = fork_in_the_first_run, .abort = tell})},
+                .file_system = &disk_,
+                .clock = &clock_});
+  };
+  try {
+    evaluate();
+  } catch (...) {
+    if (!is_child) throw;
+    ::_exit(told.empty() ? 0 : 1);
+  }
+  if (is_child) ::_exit(2);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(EvaluateOnce, V03_RunsFinalOpsAfterTheEvalOps) {

@@ -44,9 +44,9 @@ void InputCheckpoints::follow(const std::shared_ptr<CheckpointClaim>& model) {
   model->companions.push_back(shared_from_this());
 }
 
-void InputCheckpoints::go_alone(std::shared_ptr<CheckpointClaim> own, Clock& clock) {
-  own_ = std::move(own);
-  directory_ = own_->directory;
+void InputCheckpoints::go_alone(std::shared_ptr<CheckpointClaim> own_claim, Clock& clock) {
+  own_claim_ = std::move(own_claim);
+  directory_ = own_claim_->directory;
   saver_.use(*file_system_, clock);
 }
 
@@ -73,7 +73,7 @@ void InputCheckpoints::save(SessionRef session, std::int64_t step) {
   static_cast<void>(saver_.save(session, {.save_path = join_path(directory_, basename_),
                                           .global_step = step,
                                           .latest_filename = latest_filename_,
-                                          .before_commit = [this, step] { own_->confirm_directory(step); }}));
+                                          .before_commit = [this, step] { own_claim_->confirm_directory(step); }}));
 }
 
 InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t global_step) {

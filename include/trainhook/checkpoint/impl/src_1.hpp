@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bytes of a bundle.
+/// The bytes of a bundle, and what is read from and written to one.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

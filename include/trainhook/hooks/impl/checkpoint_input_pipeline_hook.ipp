@@ -74,7 +74,7 @@ void CheckpointInputPipelineHook::after_create_session(SessionRef session, Coord
   services().before_step_function([this](SessionRef live) {
     if (restore_pending_) restore(live, read_global_step(live, *get_global_step(live.graph())));
   });
-  if (files_->own() != nullptr) return;
+  if (files_->own_claim() != nullptr) return;
   if (const auto claim = find_claim(session.graph())) {
     files_->follow(claim);
     if (has_own_period_ && !std::exchange(is_following_, true)) {
@@ -99,7 +99,7 @@ SessionRunArgs CheckpointInputPipelineHook::before_run(SessionRunContext& contex
 }
 
 void CheckpointInputPipelineHook::restore(SessionRef session, std::int64_t step) {
-  if (files_->own() == nullptr) {
+  if (files_->own_claim() == nullptr) {
     files_->restore(session, step, services().restored_from());
   } else if (files_->restore_newest(session)) {
     saved_ = step;
@@ -111,10 +111,10 @@ void CheckpointInputPipelineHook::restore(SessionRef session, std::int64_t step)
 }
 
 void CheckpointInputPipelineHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
-  const auto& own = files_->own();
-  if (own == nullptr) return;
+  const auto& claim = files_->own_claim();
+  if (claim == nullptr) return;
   const std::int64_t step = context.global_step();
-  own->keep_directory(context);
+  claim->keep_directory(context);
   if (!timer_->should_trigger_for_step(step, context)) return;
   timer_->update_last_triggered_step(step, context);
   save(context.session(), step);
@@ -123,7 +123,7 @@ void CheckpointInputPipelineHook::after_run(SessionRunContext& context, const Se
 void CheckpointInputPipelineHook::end(SessionRef session) {
   condition_.reset();
   const auto files = std::move(files_);
-  if (files->own() == nullptr || restore_pending_) return;
+  if (files->own_claim() == nullptr || restore_pending_) return;
   const std::int64_t step = read_global_step(session, *get_global_step(session.graph()));
   if (saved_ != step) files->save(session, step);
 }

@@ -14,9 +14,9 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/events/event.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/events/session_log.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/hooks/scaffold.hpp>

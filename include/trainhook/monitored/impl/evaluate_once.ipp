@@ -39,23 +39,23 @@ std::vector<Tensor> run_evaluation(Graph& graph, SessionOpener open, Operation e
   HookList hooks = options.hooks;
   hooks.emplace_back(final_ops);
   log_info("Starting evaluation{}{}.", options.checkpoint_path.empty() ? "" : " of ", options.checkpoint_path.path());
-  SessionLifecycle session(std::make_shared<ChiefSessionCreator>(
-                               graph, std::move(open),
-                               ChiefSessionCreatorOptions{.scaffold = options.scaffold,
-                                                          .checkpoint_filename_with_path = options.checkpoint_path,
-                                                          .file_system = options.file_system,
-                                                          .clock = options.clock}),
-                           {.hooks = std::move(hooks), .file_system = options.file_system, .clock = options.clock});
+  SessionHandle session(std::make_shared<ChiefSessionCreator>(
+                            graph, std::move(open),
+                            ChiefSessionCreatorOptions{.scaffold = options.scaffold,
+                                                       .checkpoint_filename_with_path = options.checkpoint_path,
+                                                       .file_system = options.file_system,
+                                                       .clock = options.clock}),
+                        {.hooks = std::move(hooks), .file_system = options.file_system, .clock = options.clock});
   if (eval_op.has_value()) {
     const Fetch fetch(eval_op);
     const FeedDict feeds = without_names(options.feed_dict, graph, "a feed of evaluate_once");
     Tensor nothing;
-    run_until_stop(session, [&] { session.run({.fetches = {&fetch, 1}, .feed_dict = feeds}, {&nothing, 1}); });
+    run_until_stop(*session.get(), [&] { session->run({.fetches = {&fetch, 1}, .feed_dict = feeds}, {&nothing, 1}); });
   } else {
-    session.close();
+    session->close();
   }
-  if (session.is_interrupted())
-    throw CancelledError("the evaluation was interrupted ({}), so it has no result", session.why_it_ended());
+  if (session->is_interrupted())
+    throw CancelledError("the evaluation was interrupted ({}), so it has no result", session->why_it_ended());
   log_info("Finished evaluation.");
   return {final_ops->final_ops_values().begin(), final_ops->final_ops_values().end()};
 }

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <stop_token>
 #include <string_view>
-#include <utility>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
@@ -27,7 +27,7 @@ inline void check_duration(std::string_view option, Duration value) {
                              std::chrono::duration<double>(value).count());
 }
 
-RecoveryPolicy::RecoveryPolicy(RetryPolicy policy, Clock& clock) : policy_(std::move(policy)), clock_(&clock) {
+void RecoveryPolicy::validate() const {
   if (policy_.max_attempts < 0)
     throw InvalidArgumentError("RetryPolicy: max_attempts is {}; it must not be negative", policy_.max_attempts);
   check_duration("window", policy_.window);
@@ -53,8 +53,8 @@ std::vector<std::exception_ptr> RecoveryPolicy::without_losses(std::vector<std::
 }
 
 void RecoveryPolicy::expect_another(const std::exception_ptr& error) {
-  const Duration now = clock_->monotonic_now();
-  std::erase_if(recent_, [&](Duration begin) { return now - begin > policy_.window; });
+  asked_at_ = clock_->monotonic_now();
+  std::erase_if(recent_, [&](Duration begin) { return asked_at_ - begin > policy_.window; });
   if (static_cast<std::int64_t>(recent_.size()) < policy_.max_attempts) return;
   log_error(
       "the session is lost and not recreated: {} recoveries within the window of the retry policy, which allows {}",
@@ -63,7 +63,7 @@ void RecoveryPolicy::expect_another(const std::exception_ptr& error) {
 }
 
 std::int64_t RecoveryPolicy::begin_attempt() {
-  recent_.push_back(clock_->monotonic_now());
+  recent_.push_back(asked_at_);
   return static_cast<std::int64_t>(recent_.size());
 }
 

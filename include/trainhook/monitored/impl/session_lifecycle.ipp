@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <typeinfo>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
@@ -26,13 +25,15 @@
 
 namespace trainhook::detail {
 
-/// The end of input as it leaves a run: a destructor learns by it whether the caller has handled it.
-struct FollowedEndOfInput final : OutOfRangeError {
-  using OutOfRangeError::OutOfRangeError;
-  std::shared_ptr<const void> alive = make_shared_object<bool>();
-};
+inline std::optional<std::int64_t> step_of(SessionRef session) noexcept {
+  try {
+    if (const std::optional<Variable> step = get_global_step(session.graph())) return read_global_step(session, *step);
+  } catch (...) {  // a lost session need not answer
+  }
+  return std::nullopt;
+}
 
-/// What is thrown in the course of an end that goes on.
+/// Logs what is thrown in the course of an end that goes on.
 template <class Action>
 void log_errors_of(const char* what, Action action) noexcept {
   try {
@@ -51,10 +52,11 @@ SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator, cons
       hooks_(options.hooks, services_),
       recovery_(peers_->may_recreate() ? options.retry : RetryPolicy{.max_attempts = 0}, services_.clock()),
       was_finalized_(!creator_->is_chief() || creator_->graph().is_finalized()) {
-  check_grace_period("MonitoredSession", stop_grace_period_secs_);
   services_.set_save_veto([this] { return first_veto(hooks_.all()); });
   peers_->join(hooks_.all());
   try {
+    check_grace_period("MonitoredSession", stop_grace_period_secs_);
+    recovery_.validate();
     refuse_if_interrupted(options.hooks);
     begin();
     static_cast<void>(with_session([] {}));
@@ -117,7 +119,7 @@ void SessionLifecycle::end_normally() {
 
 void SessionLifecycle::close() {
   if (closed_ || !is_here()) return;
-  if (!is_busy_) return close_now(is_end_of_input(last_error_));
+  if (!is_busy_) return close_now(is_end_of_input(last_error_.get()));
   close_requested_ = true;
   stop_after_run();
 }
@@ -128,7 +130,7 @@ void SessionLifecycle::close_now(bool at_end_of_input) {
   const std::vector<std::exception_ptr> reported = thread_errors();
   if (live_ == nullptr) {
     const std::exception_ptr unheard = loss_;
-    end_by(unheard != nullptr ? unheard : last_error_);
+    end_by(unheard != nullptr ? unheard : last_error_.get());
     if (unheard != nullptr) std::rethrow_exception(unheard);
   } else if (!reported.empty()) {
     end_by(reported.front());
@@ -160,11 +162,10 @@ std::exception_ptr SessionLifecycle::abort_now(const std::exception_ptr& error) 
 
 void SessionLifecycle::leave() noexcept {
   if (closed_) return;
-  const bool at_end_of_input = is_end_of_input(last_error_);
+  const bool at_end_of_input = is_end_of_input(last_error_.get());
   if (std::uncaught_exceptions() > exceptions_at_start_) {
-    if (alive_) last_error_ = nullptr;  // if it was handled, that was the last reference
-    if (live_ != nullptr && (is_handled_ || (alive_ && alive_->expired()))) return end_by(nullptr);
-    if (!at_end_of_input) return end_by(last_error_);
+    if (live_ != nullptr && last_error_.was_handled()) return end_by(nullptr);
+    if (!at_end_of_input) return end_by(last_error_.get());
   }
   log_errors_of("the session was closed", [&] { close_now(at_end_of_input); });
 }
@@ -185,8 +186,7 @@ void SessionLifecycle::release_parts() noexcept {
 
 bool SessionLifecycle::should_stop() noexcept {
   if (closed_ || is_ending() || !is_here()) return true;
-  if (last_error_ != nullptr && std::uncaught_exceptions() == 0 && std::current_exception() != last_error_)
-    is_handled_ = true;
+  last_error_.note_call();
   const std::optional<bool> decided = peers_->should_stop(*this);
   return decided ? *decided : should_stop_alone();
 }
@@ -229,35 +229,15 @@ void SessionLifecycle::make_run(bool gives_result, FunctionRef<void()> body) {
     services_.process().expect_here("this session");
   } catch (...) {
     if (!is_here()) throw;  // the user's code has forked
-    const std::exception_ptr error = note_error();
+    const std::exception_ptr error = last_error_.record();
     peers_->run_failed();
     if (is_ending()) log_errors_of("the session was closed", [&] { finish(); });
     if (error != std::current_exception()) std::rethrow_exception(error);
     throw;
   }
-  if (last_error_ != nullptr) last_error_ = nullptr;
+  if (last_error_.get() != nullptr) last_error_.forget();  // a later run succeeded
   peers_->begin_round(*this);
   if (is_ending()) finish();
-}
-
-std::exception_ptr SessionLifecycle::note_error() noexcept {
-  last_error_ = std::current_exception();
-  is_handled_ = false;
-  alive_.reset();
-  try {
-    throw;
-  } catch (const OutOfRangeError& error) {
-    if (typeid(error) != typeid(OutOfRangeError) && typeid(error) != typeid(FollowedEndOfInput)) return last_error_;
-    try {
-      throw FollowedEndOfInput(error.what());
-    } catch (const FollowedEndOfInput& copy) {
-      alive_ = copy.alive;
-      last_error_ = std::current_exception();
-    } catch (...) {  // memory ran out for the copy
-    }
-  } catch (...) {  // an error is no reason to end normally, whether it was handled or not
-  }
-  return last_error_;
 }
 
 void SessionLifecycle::stop_after_run() noexcept {
@@ -272,7 +252,7 @@ void SessionLifecycle::finish() {
   if (abort_requested_) {
     static_cast<void>(abort_now(*abort_requested_));
   } else {
-    close_now(is_end_of_input(last_error_));
+    close_now(is_end_of_input(last_error_.get()));
   }
 }
 
@@ -295,24 +275,25 @@ std::int64_t SessionLifecycle::global_step() const {
 std::string SessionLifecycle::why_it_ended() const {
   if (!errors_.empty()) return describe(errors_.front());
   if (!services_.stop_reason().empty()) return services_.stop_reason();
-  if (is_end_of_input(last_error_)) return "end of input";
+  if (is_end_of_input(last_error_.get())) return "end of input";
   return closed_ ? "the program closed the session" : "";
 }
 
 bool SessionLifecycle::should_stop_alone() noexcept {
   if (live_ == nullptr) return true;
-  if (!live_->should_stop()) return false;
   const auto loss = [this] {
     const std::exception_ptr error = live_->coordinator().error();
     return error != nullptr && recovery_.is_loss(error) ? error : nullptr;
   };
-  if (loss() == nullptr) return true;
-  if (is_busy_) return live_->stop_requested();  // a loss is up to the outer run
   try {
-    static_cast<void>(with_session([&] {
-      if (const std::exception_ptr error = loss()) std::rethrow_exception(error);
-    }));
-    return live_->should_stop();
+    while (live_->should_stop()) {
+      if (loss() == nullptr) return true;
+      if (is_busy_) return live_->stop_requested();  // a loss is up to the outer run
+      static_cast<void>(with_session([&] {
+        if (const std::exception_ptr error = loss()) std::rethrow_exception(error);
+      }));
+    }
+    return false;
   } catch (...) {
     loss_ = std::current_exception();
     log_error("the session could not be recreated: {}", describe(loss_));
@@ -353,7 +334,7 @@ void SessionLifecycle::create() {
   live_ = std::move(made);
   services_.set_session(live_->session());
   if (pending_ || stop_since_) {
-    const std::optional<std::int64_t> resumed_at = live_->step();
+    const std::optional<std::int64_t> resumed_at = step_of(live_->session());
     repeat_stop(resumed_at);
     if (pending_) report_recovery(resumed_at);
   }
@@ -366,7 +347,7 @@ void SessionLifecycle::prepare_recovery(const std::exception_ptr& error) {
   keep_stop();
   services_.set_session({});
   if (live_ != nullptr) {
-    pending_->lost_at = live_->step();
+    pending_->lost_at = step_of(live_->session());
     static_cast<void>(live_->close(true));  // its errors are in the log
     live_.reset();
   }

@@ -6,7 +6,6 @@
 #include <trainhook/ranks/rank_session_creator.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <optional>

@@ -73,8 +73,8 @@ void expect_equal_variables(SessionRef session, std::span<const VariableDigests>
 }
 
 enum class RankOrder : std::uint8_t {
-  States = 1,  // say what this rank has of its own, the digests of its variables, and whether it objects to a save
-  Question,    // the same without the first
+  States = 1,  // say what this rank has of its own, and the digests of its variables
+  Question,    // the digests alone
   Write,       // write a part of a checkpoint
   Parts,       // hand over such parts
 };

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/events/event.hpp>
+#include <trainhook/events/session_log.hpp>
 #include <trainhook/events/summary_reader.hpp>
 
 namespace trainhook::testing {

@@ -20,9 +20,9 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/type_name.hpp>
 #include <trainhook/core/user_call.hpp>
-#include <trainhook/events/event.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/events/session_log.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/saving/graph_export.hpp>

@@ -18,7 +18,7 @@ struct SessionLog {
   using enum Status;
 
   Status status = Status::Unspecified;
-  std::string checkpoint_path{};  ///< as given to the saver, without `-<step>`
+  std::string checkpoint_path{};  ///< with its `-<step>`; TensorFlow's hook leaves that out
   std::string msg{};
 
   friend bool operator==(const SessionLog&, const SessionLog&) = default;
