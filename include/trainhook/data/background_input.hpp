@@ -18,9 +18,9 @@
 namespace trainhook::detail {
 
 /// An input that threads read, one at a time, while another thread may save it. A save never waits for the source,
-/// which may be slow, or itself wait for the training: during a read it saves the position before that read. A long
-/// position, such as a shuffle buffer with its contents, is not taken anew for each read; then the elements that were
-/// read since are counted, and a restored input reads them again and drops them.
+/// which may be slow or may wait for the training: during a read, it saves the position before that read. A long
+/// position, such as a shuffle buffer with its contents, is not taken before each read. Instead the elements read since
+/// are counted, and a restored input reads them again and drops them.
 ///
 /// The stage's mutex guards all members.
 class BackgroundInput {
@@ -38,12 +38,12 @@ class BackgroundInput {
   /// Whether a thread is in `next`.
   [[nodiscard]] bool is_reading() const noexcept { return is_reading_; }
 
-  /// Reads one element, with `lock` released meanwhile. Not while another thread reads.
+  /// Reads one element and releases `lock` meanwhile. Call it only if no other thread reads.
   TRAINHOOK_DECL Outcome next(std::unique_lock<std::mutex>& lock, Element& element);
 
   TRAINHOOK_DECL void save(StateWriter& writer) const;
 
-  /// Before the first `next` only.
+  /// Call it only before the first `next`.
   TRAINHOOK_DECL void restore(StateReader& reader);
 
  private:
@@ -51,13 +51,13 @@ class BackgroundInput {
 
   std::unique_ptr<ElementStream> stream_;
   bool is_saved_;
-  std::uint64_t to_replay_ = 0;  // elements that the stream gives once more
+  std::uint64_t to_replay_ = 0;  // elements to read again and drop
   bool is_reading_ = false;
   std::optional<StateWriter> position_;  // of the stream, before one of the last reads
-  std::exception_ptr position_failure_;  // why there is none
+  std::exception_ptr position_failure_;  // why `position_` is empty
   std::uint64_t replay_position_ = 0;    // elements between `position_` and the next one to deliver
   std::uint64_t bytes_since_ = 0;        // that were read after `position_`
-  bool needs_position_ = false;          // before the next read, however short it is
+  bool needs_position_ = false;          // the next read takes a position in any case
 };
 
 }  // namespace trainhook::detail

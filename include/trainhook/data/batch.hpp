@@ -17,7 +17,7 @@ struct BatchSize {
   std::int64_t size;
   bool drop_remainder;
 
-  /// The number of batches of that many elements.
+  /// Returns the number of batches for `elements` elements.
   [[nodiscard]] TRAINHOOK_DECL std::int64_t batches(std::int64_t elements) const noexcept;
 };
 

@@ -7,7 +7,7 @@
 
 namespace trainhook {
 
-/// `Dataset::cardinality` returns these, as in TensorFlow, if there is no number of elements, or it is not known.
+/// `Dataset::cardinality` returns these, as in TensorFlow, if the elements never end or their number is unknown.
 inline constexpr std::int64_t kInfiniteCardinality = -1;
 inline constexpr std::int64_t kUnknownCardinality = -2;
 

@@ -86,9 +86,9 @@ class Dataset {
   [[nodiscard]] TRAINHOOK_DECL static Dataset from_generator(ElementSpec spec, std::function<Generator()> make,
                                                              std::string name = "generator");
 
-  /// Joins the elements of several datasets side by side, as many as the shortest dataset has. If one throws, the
-  /// others go on by an element, as in TensorFlow. They stay in step unless the one that threw then gives the same
-  /// element again, as a file does that could not be read; do not continue after such an error.
+  /// Joins the elements of several datasets side by side, up to the end of the shortest. If one throws, the others
+  /// still advance by an element, as in TensorFlow. If that one then repeats its element, like a file that could not be
+  /// read, they are out of step; do not continue after such an error.
   [[nodiscard]] TRAINHOOK_DECL static Dataset zip(const std::vector<Dataset>& datasets);
 
   /// Applies `function` to each element.
@@ -160,8 +160,8 @@ class Dataset {
   /// Lets a thread of each iterator compute up to `buffer_size` elements ahead.
   [[nodiscard]] TRAINHOOK_DECL Dataset prefetch(std::int64_t buffer_size) const;
 
-  /// Lets a saved position of the whole pipeline be restored, with a warning, although the sources read other data:
-  /// files of other names, sizes or order, or other strings in memory. Without it that is an error.
+  /// Allows a restore of the whole pipeline, with a warning, if its sources read other data than when it was saved:
+  /// files with other names, sizes or order, or other strings in memory. Otherwise that is an error.
   [[nodiscard]] TRAINHOOK_DECL Dataset allow_changed_sources() const;
 
   /// The dtypes and shapes of an element's components.

@@ -23,9 +23,9 @@ class Stream;
 
 }  // namespace detail
 
-/// Iterates over the elements of a dataset. Its state is the position after the last consumed element, what stages have
-/// buffered, errors included, and the names and sizes of the files that sources read. An iterator over an equal dataset
-/// that restores it, even in another process, continues with the next element. Not thread-safe.
+/// Iterates over the elements of a dataset. Its state is the position after the last consumed element, everything that
+/// stages have buffered, including errors, and the names and sizes of the files that sources read. If an iterator over
+/// an equal dataset restores it, even in another process, it continues with the next element. Not thread-safe.
 class DatasetIterator {
  public:
   TRAINHOOK_DECL explicit DatasetIterator(detail::NodePtr node);
@@ -40,8 +40,8 @@ class DatasetIterator {
   /// Skips up to `count` elements, without computing them if the stages allow it. Returns the number skipped.
   TRAINHOOK_DECL std::int64_t skip(std::int64_t count);
 
-  /// The state as bytes. Does not wait for threads that read ahead; how much they have ready is in the bytes, but makes
-  /// no difference to the elements after a restore. @throws FailedPreconditionError, naming the stages, if some stages
+  /// Returns the state as bytes. Does not wait for threads that read ahead. The bytes depend on how much those have
+  /// ready; the elements after a restore do not. @throws FailedPreconditionError, naming the stages, if some stages
   /// have state that cannot be saved and `policy` is `Fail`.
   [[nodiscard]] TRAINHOOK_DECL std::string save(ExternalStatePolicy policy = ExternalStatePolicy::Fail);
 

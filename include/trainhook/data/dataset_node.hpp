@@ -27,7 +27,7 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  /// False at the end, and from then on.
+  /// Returns false at the end and in all later calls.
   virtual bool next(Item& item) = 0;
 
   /// Drops up to `count` items and returns how many it dropped.
@@ -92,10 +92,10 @@ class DatasetNode {
   /// Adds a line for each piece of state that a saved state cannot contain.
   TRAINHOOK_DECL virtual void add_external_state(std::vector<std::string>& found) const;
 
-  /// Adds what the sources read, in order.
+  /// Adds the digests of the data that the sources read, in order.
   TRAINHOOK_DECL virtual void add_sources(std::vector<SourceDigest>& found) const;
 
-  /// Whether a state may be restored that was saved when the sources read other data.
+  /// True if a state that was saved with other data may be restored.
   [[nodiscard]] TRAINHOOK_DECL virtual bool allows_changed_sources() const;
 
  private:
@@ -106,7 +106,7 @@ class DatasetNode {
 /// Adds the lines that describe a pipeline, inputs first.
 TRAINHOOK_DECL void describe_pipeline(const DatasetNode& node, std::vector<std::string>& stages);
 
-/// What the sources of a pipeline read, in order.
+/// Returns the digests of the data that a pipeline's sources read, in order.
 [[nodiscard]] TRAINHOOK_DECL std::vector<SourceDigest> sources_of(const DatasetNode& node);
 
 template <class Item>

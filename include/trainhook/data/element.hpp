@@ -29,7 +29,7 @@ using ElementSpec = std::vector<OutputSpec>;
 
 namespace detail {
 
-/// `(float32[784], int64[])`, for messages.
+/// Formats a spec for messages, as in `(float32[784], int64[])`.
 [[nodiscard]] TRAINHOOK_DECL std::string spec_to_string(const ElementSpec& spec);
 
 TRAINHOOK_DECL bool matches(const ElementSpec& spec, const Element& element) noexcept;

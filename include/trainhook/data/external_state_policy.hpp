@@ -5,8 +5,8 @@
 
 namespace trainhook {
 
-/// What to do about state outside of a pipeline, which cannot be saved with it, as in `tf.data`: throw an error, log a
-/// warning, or nothing.
+/// Tells whether a save throws, logs a warning or does nothing if a pipeline has state that cannot be saved with it, as
+/// in `tf.data`.
 enum class ExternalStatePolicy { Fail, Warn, Ignore };
 
 }  // namespace trainhook

@@ -33,8 +33,7 @@ struct IteratorResource {
 
 [[nodiscard]] TRAINHOOK_DECL std::vector<IteratorResource> iterators(const Graph& graph);
 
-/// The collection for an ExternalStatePolicy, which says what saving a session does about pipelines with external
-/// state.
+/// The collection for the ExternalStatePolicy that applies when a session is saved.
 inline constexpr std::string_view kExternalStatePolicies = "external_state_policies";
 
 /// The last policy in that collection, or `Fail`.

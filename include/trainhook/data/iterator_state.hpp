@@ -56,11 +56,11 @@ class StateWriter {
   TRAINHOOK_DECL void random(const PhiloxState& state);
   TRAINHOOK_DECL void element(const Element& element);
   TRAINHOOK_DECL void tensor(const Tensor& tensor);
-  /// An error in the place of an element: its code and its message.
+  /// Writes an error in the place of an element: its code and its message.
   TRAINHOOK_DECL void error(const std::exception_ptr& error);
-  /// Nothing if `count` is 0.
+  /// Writes nothing if `count` is 0.
   TRAINHOOK_DECL void replay(std::uint64_t count);
-  /// All that another writer has collected.
+  /// Appends everything that another writer has collected.
   TRAINHOOK_DECL void append(const StateWriter& part);
 
  private:
@@ -77,7 +77,7 @@ class StateWriter {
 /// the requested kind, or is damaged.
 class StateReader {
  public:
-  /// With `allow_changed_sources`, a pipeline whose sources read other data than the saved one is a warning.
+  /// With `allow_changed_sources`, it is only a warning if the sources read other data than when the state was saved.
   explicit StateReader(std::string_view bytes, bool allow_changed_sources = false) noexcept
       : bytes_(bytes), allow_changed_sources_(allow_changed_sources) {}
 
@@ -103,10 +103,10 @@ class StateReader {
 
   /// Whether the next item is the beginning of a section.
   [[nodiscard]] bool at_section() const noexcept { return next_is(StateItem::Begin); }
-  /// The error that comes next, or null if something else does.
+  /// Reads an error; null if the next item is of another kind.
   [[nodiscard]] TRAINHOOK_DECL std::exception_ptr error();
-  /// The count of elements to replay; 0 if the next item is another one. At most what a position of the length that
-  /// follows can need.
+  /// Reads the count of elements to replay; 0 if the next item is of another kind. Rejects a count that is too large
+  /// for the position that follows.
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t replay();
 
   /// @throws DataLossError with the position in the state.

@@ -62,7 +62,7 @@ class TakeNode final : public SelectingNode<TakeNode> {
   std::int64_t count_;
 };
 
-/// Passes every `stride`-th element on, after the first `first`.
+/// Skips `first` elements, then passes on every `stride`-th one.
 template <class Item>
 class StrideStream final : public Stream<Item> {
  public:
@@ -264,7 +264,7 @@ class ConcatenateNode final : public DatasetNode {
   std::shared_ptr<const RowSource> rows_;
 };
 
-/// Its input unchanged.
+/// Passes its input on unchanged.
 class AllowChangedSourcesNode final : public DatasetNode {
  public:
   explicit AllowChangedSourcesNode(const NodePtr& input) : DatasetNode({input}, input->spec()) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// SourceDigest: which data the sources of a pipeline read, so that a restore notices other data.
+/// SourceDigest: identifies the data that a pipeline's sources read, so that a restore notices other data.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace trainhook::detail {
 
-/// One file, by its name and size, or a list of strings in memory, by a checksum. Folders and times do not count, since
-/// data may move between two runs.
+/// Identifies a file by its name and size, or a list of strings in memory by a checksum. Ignores folders and times,
+/// because data may move between two runs.
 struct SourceDigest {
   std::string name{};
-  std::optional<std::uint64_t> size{};  ///< in bytes; of a file that is not there now, unknown
+  std::optional<std::uint64_t> size{};  ///< in bytes; unknown if the file is missing now
 };
 
-/// The digest of the strings in `element`, which may be the paths of files: of each the part after its last `/`.
-/// Nothing if it has none.
+/// Returns the digest of the strings in `element`, or nothing if it has none. They may be paths of files, so only the
+/// part after the last `/` counts.
 [[nodiscard]] TRAINHOOK_DECL std::optional<SourceDigest> digest_of_strings(const Element& element);
 
 /// Adds the digests of the pipeline's sources to its saved state.
 TRAINHOOK_DECL void save_sources(const std::vector<SourceDigest>& sources, StateWriter& writer);
 
-/// Compares them with those that were saved. A state of an earlier version has none and is accepted.
-/// @returns whether some differ, after a warning, if the reader allows that. @throws InvalidArgumentError, naming the
+/// Compares the digests with the saved ones. A state of an earlier version has none and is accepted.
+/// @returns true, after a warning, if some differ and the reader allows that. @throws InvalidArgumentError, naming the
 /// first that differs, if it does not.
 TRAINHOOK_DECL bool check_sources(const std::vector<SourceDigest>& sources, StateReader& reader);
 

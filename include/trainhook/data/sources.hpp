@@ -42,7 +42,7 @@ class CountingStream final : public IndexStream {
 /// All rows of a source, in order.
 class RowSourceNode final : public DatasetNode {
  public:
-  /// @param digest of what `rows` has in memory, if a restore shall compare it
+  /// @param digest the digest of the data that `rows` has in memory, if a restore is to compare it
   TRAINHOOK_DECL explicit RowSourceNode(std::shared_ptr<const RowSource> rows, std::optional<SourceDigest> digest = {});
 
   [[nodiscard]] std::string describe() const override { return rows_->describe(); }

@@ -21,7 +21,7 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) noexcept = default;
 };
 
-/// All of them must hold, in the order in which their predicates are computed.
+/// Conditions that must all hold, in the order in which their predicates are computed.
 using Conditions = std::vector<Condition>;
 
 /// Follows branches from Switch to Merge. A node runs if every Switch before it has chosen its branch; a Merge ends the
@@ -33,11 +33,11 @@ class ConditionFinder {
   /// Works out the conditions of a node. Nodes are added after those that they depend on.
   TRAINHOOK_DECL void add(const Node& node);
 
-  /// Returns those of a node that was added, and of one of its outputs.
+  /// Returns the conditions of a node that was added, or of one of its outputs.
   [[nodiscard]] TRAINHOOK_DECL const Conditions& of(const Node& node) const;
   [[nodiscard]] TRAINHOOK_DECL Conditions of(Output output) const;
 
-  /// Returns those of input `i` of a Merge that the Merge itself does not have.
+  /// Returns the conditions of input `i` of a Merge without those of the Merge itself.
   [[nodiscard]] TRAINHOOK_DECL Conditions of_branch(const Node& merge, std::size_t i) const;
 
   /// The output that a predicate gets its value from.
@@ -50,14 +50,14 @@ class ConditionFinder {
   std::unordered_map<const Node*, Conditions> conditions_;
 };
 
-/// Where the inputs of a kernel have the predicates of a branch, and what they must be.
+/// A predicate of a branch: its place among a kernel's inputs, and the value that it must have.
 struct BranchInput {
   std::size_t input = 0;
   bool is_true = false;
 };
 
-/// The kernel that copies the first of its leading inputs whose branch was taken, one for each of `branches`. Output 1,
-/// if there is one, is its number. @throws InvalidArgumentError, when it runs, if none was taken.
+/// Makes a kernel with a leading input for each of `branches`; it copies the first whose branch was taken. Output 1, if
+/// it exists, is the number of that input. @throws InvalidArgumentError, when it runs, if no branch was taken.
 [[nodiscard]] TRAINHOOK_DECL Kernel merge_kernel(std::vector<std::vector<BranchInput>> branches);
 
 }  // namespace trainhook::detail

@@ -10,10 +10,10 @@ namespace detail {
 
 enum class Denormals { Keep, Flush };
 
-/// Sets it for this thread while it lives; the former way is back afterwards. A GraphSession flushes: denormals count
-/// as zero and results that small become zero. As in TensorFlow, whose `ScopedFlushDenormal` this follows; moments of
-/// gradients that stay at zero decay into denormals and never leave them, and there a step takes ten times as long.
-/// Does nothing on processors without SSE.
+/// Sets the treatment of denormals for this thread, and restores the former one when destroyed. A GraphSession flushes:
+/// denormals count as zero and results that small become zero. Otherwise moments of gradients that stay at zero decay
+/// into denormals for good, and a step takes ten times as long. Follows TensorFlow's `ScopedFlushDenormal`. Does
+/// nothing on processors without SSE.
 class ScopedDenormals {
  public:
 #if defined(__SSE2__)

@@ -14,7 +14,7 @@ namespace trainhook {
 
 namespace kernels {
 
-/// Every kernel group of engine/kernels.hpp. Those that only imported graphs need are `compat::kernels()`.
+/// Returns every kernel group of engine/kernels.hpp. `compat::kernels()` returns those that only imported graphs need.
 [[nodiscard]] TRAINHOOK_DECL std::span<const KernelGroup> all() noexcept;
 
 }  // namespace kernels

@@ -30,15 +30,14 @@
 namespace trainhook {
 
 struct GraphSessionOptions {
-  std::vector<KernelGroup> kernels{};  ///< for one op type, the earlier group's kernel counts
-  std::uint64_t seed = 0;              ///< for random ops that were built without a seed; 0: another one each time
+  std::vector<KernelGroup> kernels{};  ///< if two groups have an op type, the earlier one is used
+  std::uint64_t seed = 0;              ///< for random ops that were built without a seed; 0: a new one each time
   Clock* clock = nullptr;              ///< for timeouts and traces; null: the machine's
 };
 
-/// An engine for graphs: holds the values of the variables, runs each request by a plan that is made once and kept.
-/// `execute` may be called from several threads at once; each op that writes a variable is atomic, a run as a whole is
-/// not. Everything else is called between runs. The graph must outlive the session; it may grow while the session
-/// lives.
+/// An engine for graphs: holds the values of the variables, and makes and keeps a plan for each request. `execute` may
+/// be called from several threads at once; each op that writes a variable is atomic, but a whole run is not. Call
+/// everything else between runs. The graph must outlive the session; it may grow while the session lives.
 class GraphSession : public RunForms<GraphSession, false> {
  public:
   explicit GraphSession(Graph& graph) : GraphSession(graph, GraphSessionOptions()) {}
@@ -49,8 +48,8 @@ class GraphSession : public RunForms<GraphSession, false> {
 
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
 
-  /// Computes the fetches in one run. A request that was seen before costs a comparison, and allocates nothing from its
-  /// third time on. Kernels take denormal floats for zero.
+  /// Computes the fetches in one run. A repeated request costs a comparison, and allocates nothing from its third time
+  /// on. Kernels treat denormal floats as zero.
   /// @throws what a kernel throws, with node, op type and input shapes in front; InvalidArgumentError for feeds that do
   /// not fit.
   TRAINHOOK_DECL void execute(const RunRequest& request, std::span<Tensor> results);
@@ -58,19 +57,19 @@ class GraphSession : public RunForms<GraphSession, false> {
   /// The global variables, the generators of the random ops, the iterators.
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> state();
 
-  /// Handles of the values as of now; no elements are copied until a variable is written again.
+  /// Returns handles of the current values. No elements are copied until a variable is written again.
   [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> snapshot(std::span<const std::string> names);
 
-  /// @throws NotFoundError for a name that is none of this session's, InvalidArgumentError for a value that does not
-  /// fit; then nothing has changed.
+  /// @throws NotFoundError for a name that this session does not have, InvalidArgumentError for a value that does not
+  /// fit. After an error, nothing has changed.
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
 
-  /// For one of several ranks of a job, before its first step: random ops draw the numbers of that rank from then on,
-  /// except those that give variables their first value. The first call counts.
+  /// Makes random ops draw the numbers of this rank of a job, except those that compute initial values. Call it before
+  /// the first step; only the first call has an effect.
   TRAINHOOK_DECL void set_rank(int rank, int size);
 
-  /// Ends the session: a later run throws FailedPreconditionError, one that waits for a queue CancelledError. Harmless
-  /// when repeated; may be called while others run.
+  /// Ends the session: later runs throw FailedPreconditionError, and runs that wait for a queue CancelledError. May be
+  /// called repeatedly, and during runs.
   TRAINHOOK_DECL void close() noexcept;
 
   void run_request(const RunRequest& request, std::span<Tensor> results) { execute(request, results); }
@@ -104,19 +103,19 @@ class GraphSession : public RunForms<GraphSession, false> {
   std::atomic<bool> closed_{false};
   std::array<std::atomic<detail::Plan*>, kRecent> recent_{};
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::unordered_map<const Node*, std::unique_ptr<NodeState>> states_;
   std::unordered_multimap<std::size_t, std::unique_ptr<detail::Plan>> plans_;
   std::unordered_map<std::string, NodeState*> names_;
   std::vector<Named> others_;
   std::vector<Named> saved_;
-  std::size_t next_ = 0;  // of saved_: whose name is tried first, because names mostly come in order
+  std::size_t next_ = 0;  // in saved_: the name to try first, because names mostly come in order
   std::size_t discovered_ = 0;
   std::size_t num_global_variables_ = 0;
   int rank_ = 0;
   int num_ranks_ = 1;
   std::unordered_set<const Node*> initial_;  // the nodes that initial values are computed from; for several ranks
-  std::size_t searched_ = 0;                 // the size of the graph when they were looked for
+  std::size_t searched_ = 0;                 // the size of the graph when `initial_` was found
 };
 
 }  // namespace trainhook

@@ -15,13 +15,13 @@
 
 namespace trainhook::detail {
 
-/// The nodes that the initial values of the graph's variables are computed from, without variables.
+/// Returns the nodes, except variables, from which the initial values of the graph's variables are computed.
 [[nodiscard]] TRAINHOOK_DECL std::unordered_set<const Node*> nodes_of_initial_values(const Graph& graph);
 
-/// What is computed for one initializer.
+/// The nodes that are computed for one initializer.
 struct InitialExpression {
   std::vector<Node*> copied{};  ///< the nodes that depend on a variable, and those variables; inputs first
-  std::vector<Node*> needed{};  ///< what runs before: nodes as in any run, and initializers that copy nodes of this one
+  std::vector<Node*> needed{};  ///< run before: nodes as in any run, and initializers that copy nodes of this one
 };
 
 /// An initializer that depends on another variable uses the value of that variable if it has one, or else its initial
@@ -35,15 +35,15 @@ class InitialValues {
   /// True for an initializer whose value depends on a variable.
   [[nodiscard]] TRAINHOOK_DECL bool concerns(const Node& node);
 
-  /// The nodes that run before the initializer, as in any run, without those that this returned before. For a node that
-  /// this concerns.
+  /// Returns the nodes that run before the initializer, as in any run, except those that it returned before. Only for
+  /// nodes for which `concerns` is true.
   [[nodiscard]] TRAINHOOK_DECL std::vector<Node*> needs(const Node& initializer);
 
-  /// For a node that this concerns, in the order in which the initializers of a run were created: each expression is
-  /// copied once per run.
+  /// Only for nodes for which `concerns` is true. Call it for the initializers of a run in the order of their creation,
+  /// because each expression is copied once per run.
   [[nodiscard]] TRAINHOOK_DECL const InitialExpression& expression(Node& initializer);
 
-  /// True if the output is computed from a variable, or is one. For outputs that an expression consists of.
+  /// True if the output is a variable or computed from one. Only for outputs in an expression.
   [[nodiscard]] TRAINHOOK_DECL bool depends(Output output) const;
 
   struct Initialized {
@@ -51,7 +51,7 @@ class InitialValues {
     Output initial_value{};
   };
 
-  /// For a variable in an expression.
+  /// Only for a variable in an expression.
   [[nodiscard]] const Initialized& initialized(const Node& variable) const { return variables_.at(&variable); }
 
  private:
@@ -61,7 +61,7 @@ class InitialValues {
   [[nodiscard]] TRAINHOOK_DECL std::vector<Output> sources(const Node& node) const;
   TRAINHOOK_DECL void classify(const Node& root);
 
-  /// Calls `need` for the nodes that run before, and `enter` for those that are copied; it says whether to go on there.
+  /// Calls `need` for nodes that run before, `enter` for nodes that are copied. `enter` tells whether to go on there.
   template <class Enter, class Need>
   void walk(const Node& initializer, const Enter& enter, const Need& need) const {
     std::vector<Node*> open;

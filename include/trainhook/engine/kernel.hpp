@@ -27,8 +27,8 @@
 
 namespace trainhook {
 
-/// What a session keeps for one node from run to run: a variable's value, a generator's position, an iterator.
-/// Each session makes its own, when the node is first needed.
+/// The state that a session keeps for one node from run to run: a variable's value, a generator's position, an
+/// iterator. Each session makes its own, when the node is first needed.
 class NodeState {
  public:
   TRAINHOOK_DECL virtual ~NodeState();
@@ -36,25 +36,25 @@ class NodeState {
   /// Describes the saved state; nothing if it cannot survive a restart.
   [[nodiscard]] virtual std::optional<StateSpec> spec() const { return std::nullopt; }
 
-  /// The value as of now. Only called if there is a `spec`.
+  /// Returns the current value. Called only if there is a `spec`.
   [[nodiscard]] virtual Tensor save() { return {}; }
 
-  /// Checks that `value` can be taken over, and throws if not. The result takes it over and does not throw; `value`
+  /// Checks that `value` can be loaded, and throws if not. The returned function loads it and does not throw; `value`
   /// lives until then.
   [[nodiscard]] virtual std::function<void()> prepare_load(const Tensor& /*value*/) {
     return [] {};
   }
 
-  /// The session is this rank of a job of so many: what the node draws must differ from what the other ranks draw. Not
-  /// called for a node that gives variables their first value, which is the same on all ranks.
+  /// Tells the rank of this session in a job: the node must draw other numbers than on the other ranks. Not called for
+  /// a node that computes initial values, which are the same on all ranks.
   virtual void set_rank(int /*rank*/, int /*size*/) {}
 
-  /// The session has been closed: wakes every run that waits in here, and none waits from then on. Called from any
-  /// thread.
+  /// Wakes every run that waits here, and lets none wait from then on. Called from any thread when the session is
+  /// closed.
   virtual void cancel() noexcept {}
 };
 
-/// The value of a variable; without one until it is assigned or loaded.
+/// The value of a variable; empty until it is assigned or loaded.
 class VariableState final : public NodeState {
  public:
   explicit VariableState(const Node& node) : node_(&node) {}
@@ -82,7 +82,7 @@ class VariableState final : public NodeState {
 
 namespace detail {
 
-/// When a run that has a timeout must be over.
+/// The time by which a run with a timeout must end.
 struct RunDeadline {
   Clock* clock = nullptr;
   Duration at{};
@@ -93,13 +93,13 @@ struct RunDeadline {
 
 }  // namespace detail
 
-/// One call of a kernel: its node, its inputs, and where the outputs go. Valid during the call only. Functions that run
-/// once per node and run are inline, so that a library compiled apart costs nothing.
+/// One call of a kernel: its node, its inputs, and where the outputs go. Valid during the call only. Functions that are
+/// called for each node in each run are inline, so that separate compilation costs nothing.
 class KernelContext {
  public:
   struct Input {
     const Tensor* value = nullptr;  // null for a variable or a resource that is handed over as such
-    NodeState* state = nullptr;     // of the node that the input comes from, for those
+    NodeState* state = nullptr;     // the state of that variable or resource
     Tensor* movable = nullptr;      // if nothing else uses the value any more
   };
 
@@ -110,7 +110,7 @@ class KernelContext {
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
   [[nodiscard]] std::size_t num_inputs() const noexcept { return inputs_.size(); }
   [[nodiscard]] std::size_t num_outputs() const noexcept { return outputs_.size(); }
-  /// @throws InvalidArgumentError if the node has no such input; so does whatever else names an input or an output.
+  /// @throws InvalidArgumentError if the node has no such input; so do all members that take an input or output number.
   [[nodiscard]] const Tensor& input(std::size_t i) const { return *input_at(i).value; }
   [[nodiscard]] const Shape& shape(std::size_t i) const { return input(i).shape(); }
   template <TensorElement T>
@@ -118,15 +118,15 @@ class KernelContext {
     return input(i).data<T>();
   }
 
-  /// Puts the value of input `i` into `target`, without copying elements; `target`'s own buffer is kept for the next
-  /// run where possible.
+  /// Moves the value of input `i` into `target` without copying elements. Keeps `target`'s own buffer for the next run
+  /// if possible.
   TRAINHOOK_DECL void move_input(std::size_t i, Tensor& target) const;
 
   /// The value of the variable that is input `i`; locked during the call. Only for the leading inputs that the kernel
   /// declares as variables.
   [[nodiscard]] TRAINHOOK_DECL VariableState& variable(std::size_t i) const;
 
-  /// What the session keeps for this node, or for the node that input `i` names; made by `KernelDef::make_state`.
+  /// The state that the session keeps for this node, or for the node of input `i`; made by `KernelDef::make_state`.
   template <class State>
   [[nodiscard]] State& state() const noexcept {
     return *static_cast<State*>(state_);
@@ -156,8 +156,8 @@ class KernelContext {
     return *outputs_[i];
   }
 
-  /// Memory for `count` elements, aligned to 64 bytes, for the duration of the kernel's call; kept from run to run.
-  /// Asked for again, it is the same memory.
+  /// Returns memory for `count` elements, aligned to 64 bytes, for use during the kernel's call. A second call returns
+  /// the same memory. It is kept from run to run.
   template <class T>
   [[nodiscard]] T* scratch(std::size_t count) const {
     const std::size_t bytes = count * sizeof(T);
@@ -170,8 +170,7 @@ class KernelContext {
   TRAINHOOK_DECL void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                            FunctionRef<bool()> ready) const;
 
-  /// What a kernel has promised. @throws InternalError if an output is missing or has another dtype than the node
-  /// says.
+  /// Checks the kernel's outputs. @throws InternalError if one is missing or has another dtype than the node says.
   void check_outputs() const {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i]->dtype() != node_->outputs()[i].dtype) fail_promise(i);
@@ -194,12 +193,12 @@ class KernelContext {
   const detail::RunDeadline* deadline_;
 };
 
-/// Computes one node. Made once for each plan that holds the node; called by one thread at a time for each context, by
-/// several for different ones, so what it keeps must not change.
+/// Computes one node. Made once for each plan that holds the node. Several threads may call it at once with different
+/// contexts, so its own data must not change.
 using Kernel = std::function<void(KernelContext&)>;
 
-/// Reads the node's attributes and chooses the code for its dtype. @throws UnimplementedError for what it cannot
-/// compute.
+/// Reads the node's attributes and chooses the code for its dtype. @throws UnimplementedError if it cannot compute the
+/// node.
 using MakeKernel = Kernel (*)(const Node& node);
 using MakeNodeState = std::unique_ptr<NodeState> (*)(const Node& node, std::uint64_t session_seed);
 
@@ -209,15 +208,15 @@ struct KernelDef {
   MakeKernel make = nullptr;  ///< null: the node only names a state, as an iterator's does
   std::size_t variables = 0;  ///< how many leading inputs are variables, handed over as such and locked during the call
   bool writes = false;        ///< changes the first of them or all of them; output 0 names the first one again
-  bool initializes = false;   ///< the variables may be without value
+  bool initializes = false;   ///< the variables may lack a value
   bool alias = false;         ///< output 0 may share the buffer of input 0
   bool stateful = false;  ///< may give another result for the same inputs, or has an effect: is never computed ahead
-  bool starts = false;    ///< begins what goes on by itself: runs as soon as it may, so that other nodes run meanwhile
-  MakeNodeState make_state = nullptr;  ///< what the session keeps for a node of this type
+  bool starts = false;    ///< starts background work: runs as early as it may, so that other nodes run meanwhile
+  MakeNodeState make_state = nullptr;  ///< makes the state of a node of this type
 };
 
-/// For `KernelDef::make` of what uses a resource. @throws InvalidArgumentError unless input 0 is a node of op type
-/// `type`.
+/// Checks a node that uses a resource, for `KernelDef::make`. @throws InvalidArgumentError unless input 0 is a node of
+/// op type `type`.
 TRAINHOOK_DECL void expect_resource(const Node& node, std::string_view type);
 
 /// Kernels that belong together. A session is made with the groups that it may use; nothing registers itself.
@@ -225,7 +224,7 @@ using KernelGroup = std::span<const KernelDef>;
 
 namespace detail {
 
-/// The kernels of a session by op type. Of two for the same type the one in the earlier group counts.
+/// The kernels of a session by op type. If two groups have the same type, the earlier one is used.
 class KernelTable {
  public:
   TRAINHOOK_DECL explicit KernelTable(std::span<const KernelGroup> groups);

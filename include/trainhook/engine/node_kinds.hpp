@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What kinds of nodes the planner knows by itself.
+/// The kinds of nodes that the planner itself handles.
 #pragma once
 
 #include <span>
@@ -15,19 +15,19 @@ namespace trainhook::detail {
 [[nodiscard]] TRAINHOOK_DECL bool is_constant(const Node& node) noexcept;
 [[nodiscard]] TRAINHOOK_DECL bool is_placeholder(const Node& node) noexcept;
 
-/// Gives its input's value on under another name.
+/// True if the node passes its input on under another name.
 [[nodiscard]] TRAINHOOK_DECL bool forwards(const Node& node) noexcept;
 
-/// Gives its input's value on as the first or the second output, as its second input says.
+/// True if the node passes its first input on as one of two outputs, chosen by its second input.
 [[nodiscard]] TRAINHOOK_DECL bool is_switch(const Node& node) noexcept;
 
-/// Op types that the planner itself knows; they need no kernel.
+/// True if the planner itself handles the node's op type, so that it needs no kernel.
 [[nodiscard]] TRAINHOOK_DECL bool needs_no_kernel(const Node& node) noexcept;
 
 [[nodiscard]] TRAINHOOK_DECL bool is_fed(std::span<const Output> fed, Output output) noexcept;
 
-/// The variable that `output` names: a VariableV2's own output, or what an op that writes it gives on; null for a
-/// value.
+/// Returns the variable that `output` names: an output of a VariableV2, or of an op that writes and passes it on. Null
+/// for a value.
 [[nodiscard]] TRAINHOOK_DECL const Node* variable_named_by(const KernelTable& kernels, std::span<const Output> fed,
                                                            Output output);
 

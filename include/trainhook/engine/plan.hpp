@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Plan: a request worked out once, as a list of steps over slots; Frame: the memory of one run of it.
+/// Plan: the list of steps over slots that computes a request. Frame: the memory of one run of a plan.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ inline constexpr std::uint32_t kNone = 0xffffffff;
 
 enum class ValueKind {
   Constant,  // the same in every run
-  Variable,  // handed over as such or, if fetched, read at the end of the run
-  Resource,  // what another node keeps from run to run, handed over as such
+  Variable,  // passed as such or, if fetched, read at the end of the run
+  Resource,  // the state of another node, passed as such
   Owned,     // written by a kernel into its slot
   Borrowed,  // a handle, in its slot, of a buffer that belongs elsewhere
 };
@@ -37,14 +37,14 @@ struct PlanValue {
   ValueKind kind = ValueKind::Owned;
   const Tensor* constant = nullptr;
   NodeState* state = nullptr;        // the variable or resource; of a handle, the variable that it was read from
-  const OutputSpec* spec = nullptr;  // of the node that gives it
+  const OutputSpec* spec = nullptr;  // of the output that gives it
   std::uint32_t root = kNone;        // the value in a slot whose buffer it shares; itself if it shares none
   std::uint32_t slot = kNone;
 
-  // Worked out before slots are given:
+  // Set before slots are assigned:
   std::uint32_t uses = 0;      // as an input, a predicate or a result; and by each value that shares its buffer
   std::uint32_t fetches = 0;   // results in its buffer
-  std::uint32_t last_use = 0;  // a step; their number if it is fetched
+  std::uint32_t last_use = 0;  // the index of a step; the number of steps if it is fetched
 
   /// The variable that it is, or was read from; null for any other value.
   [[nodiscard]] VariableState* variable() const noexcept {
@@ -68,13 +68,13 @@ struct PlanRange {
   }
 };
 
-/// What a predicate must be so that a step runs.
+/// The value that a predicate must have for a step to run.
 struct PlanCondition {
   std::uint32_t predicate = kNone;
   bool is_true = false;
 };
 
-/// One thing to do. Without a kernel it reads `read_from` into its output.
+/// A step of a plan. Without a kernel it reads `read_from` into its output.
 struct PlanStep {
   Node* node = nullptr;
   Kernel kernel{};
@@ -84,12 +84,12 @@ struct PlanStep {
   PlanRange outputs{};
   PlanRange conditions{};                 // all must hold, else the step is left out
   PlanRange locks{};                      // variables, in the order in which all steps lock them
-  PlanRange releases{};                   // slots that hold somebody else's buffer up to here
+  PlanRange releases{};                   // slots whose handles are released after this step
   std::uint32_t result_of_write = kNone;  // a handle of the first variable's new value
   bool may_initialize = false;
 };
 
-/// What a fetch gets: nothing if it is an operation.
+/// The value of a fetch; none if it is an operation.
 struct PlanResult {
   std::uint32_t value = kNone;
   PlanRange conditions{};  // all must hold, else there is no value
@@ -107,12 +107,12 @@ struct Plan {
   std::vector<Fetch> fetches;
   std::vector<Output> feed_keys;
 
-  std::vector<PlanValue> values;  // those that are fed come first
+  std::vector<PlanValue> values;  // fed values come first
   std::vector<PlanStep> steps;
   std::vector<PlanResult> results;
   std::vector<std::unique_ptr<Tensor>> folded;  // constants that were computed ahead
 
-  // What the ranges of steps and results are parts of:
+  // The lists to which the ranges of steps and results refer:
   std::vector<std::uint32_t> inputs;   // values
   std::vector<std::uint32_t> outputs;  // values
   std::vector<PlanCondition> conditions;
@@ -125,7 +125,7 @@ struct Plan {
 
   [[nodiscard]] TRAINHOOK_DECL bool answers(const RunRequest& request) const noexcept;
 
-  /// A frame for one run; given back afterwards.
+  /// Returns a frame for one run; give it back afterwards.
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<Frame> take_frame();
 
   /// Takes a frame back. A plan that runs once, such as an initializer, keeps no buffers.

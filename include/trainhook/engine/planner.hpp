@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Planner: turns a request into a plan; what depends on constants alone is computed here.
+/// Planner: turns a request into a plan, and computes values that depend only on constants.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +24,16 @@
 
 namespace trainhook::detail {
 
-/// False for a node whose results differ from run to run, and for one that makes a lot out of little, such as an
-/// initial value, which is not worth keeping.
+/// False for a node whose results differ from run to run, or are too large to be worth keeping, such as an initial
+/// value.
 [[nodiscard]] TRAINHOOK_DECL bool can_be_folded(const Node& node, const KernelDef& def);
 
-/// The outputs of a node that can be folded; empty if the kernel throws, which the run itself will say, or if they turn
-/// out to be large.
+/// Computes the outputs of a node that can be folded. Empty if they turn out to be large or if the kernel throws; the
+/// run itself will then report the error.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::unique_ptr<Tensor>> fold(Node& node, const Kernel& kernel,
                                                                        const std::vector<KernelContext::Input>& inputs);
 
-/// What a session keeps for a node; made at the first call for it.
+/// Finds the state that a session keeps for a node; makes it at the first call.
 using FindState = std::function<NodeState&(const Node& node, const KernelDef* def)>;
 
 class Planner {
@@ -55,19 +55,19 @@ class Planner {
 
   TRAINHOOK_DECL std::uint32_t add_value(PlanValue value);
 
-  /// Adds what a node gives as `output`. One that is fed keeps the fed value.
+  /// Adds the value of a node's `output`. An output that is fed keeps the fed value.
   TRAINHOOK_DECL std::uint32_t define(Output output, PlanValue value);
 
   TRAINHOOK_DECL void add_feeds();
   TRAINHOOK_DECL void add_node(Node& node);
   TRAINHOOK_DECL void add_kernel(Node& node, const KernelDef& def);
 
-  /// The value behind `input`; a variable is read here and now, in a step of its own.
+  /// Returns the value of `input`. If it is a variable, adds a step that reads it.
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t take_value(Output input, Node& reader);
 
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t variable_input(const Node& node, std::size_t i);
 
-  /// What the kernel of a node gives as output `i`.
+  /// Describes the value that a node's kernel gives as output `i`.
   [[nodiscard]] TRAINHOOK_DECL PlanValue new_output(const Node& node, const KernelDef& def, std::size_t i,
                                                     const Values& inputs) const;
   [[nodiscard]] TRAINHOOK_DECL Values define_outputs(Node& node, const KernelDef& def, const Values& inputs);
@@ -86,7 +86,7 @@ class Planner {
   TRAINHOOK_DECL void copy_node(Node& node);
   [[nodiscard]] TRAINHOOK_DECL std::uint32_t value_or_initial(Node& variable);
 
-  /// A Switch gives its value on under two conditions; steps under conditions are left out if they do not hold.
+  /// Passes the value of a Switch on under two conditions. A step is skipped if its conditions do not hold.
   TRAINHOOK_DECL void add_switch(Node& node);
   TRAINHOOK_DECL void add_merge(Node& node, const KernelDef& def);
   [[nodiscard]] TRAINHOOK_DECL PlanRange add_conditions(const Conditions& conditions);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Which nodes a request needs, and in what order they run.
+/// Scheduler: finds the nodes that a request needs, and their order.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace trainhook::detail {
 /// Puts the nodes behind a request in order:
 /// 1. A node comes after its inputs and control inputs.
 /// 2. Readers of a variable come before its writers, unless dependencies say otherwise.
-/// 3. A writer comes as early as it may, so that gradients live short, and so does what starts work of its own.
+/// 3. Writers, and nodes that start background work, come as early as they may. So gradients are freed early.
 /// 4. Otherwise nodes keep the order in which they were created.
 class Scheduler {
  public:
@@ -33,7 +33,7 @@ class Scheduler {
   /// True if the node is one of those in order.
   [[nodiscard]] bool has(const Node& node) const noexcept { return place_of(node) != kAbsent; }
 
-  /// What computes a node in order; null for what needs no kernel.
+  /// Returns the kernel of a node in order; null if it needs none.
   [[nodiscard]] const KernelDef* kernel_of(const Node& node) const { return nodes_[place_of(node)].def; }
 
   /// True if a node in order assigns an initial value that is computed from those of other variables.
@@ -44,9 +44,9 @@ class Scheduler {
 
   [[nodiscard]] InitialValues& initial_values() noexcept { return initial_values_; }
 
-  /// The variable whose value `input` gives on, if `reader` must run after a node that writes it; null otherwise. To
-  /// read a reference variable yields its memory, not a copy, as in TensorFlow: a reader that is ordered after a writer
-  /// sees the new value, however early the node between them runs.
+  /// Returns the variable whose value `input` passes on, if `reader` must run after a node that writes it; null
+  /// otherwise. As in TensorFlow, reading a reference variable yields its memory, not a copy: a reader that is ordered
+  /// after a writer sees the new value, however early the node between them runs.
   [[nodiscard]] TRAINHOOK_DECL const Node* variable_read_late(Output input, const Node& reader) const;
 
  private:
@@ -54,14 +54,14 @@ class Scheduler {
 
   struct Edge {
     std::uint32_t to = 0;
-    bool takes_value = false;  // not for control inputs, nor for variables that are handed over as such
+    bool takes_value = false;  // false for control inputs, and for variables that are passed as such
   };
   struct Place {
     [[nodiscard]] bool writes() const noexcept { return def != nullptr && def->writes; }
     [[nodiscard]] bool is_urgent() const noexcept { return def != nullptr && (def->writes || def->starts); }
 
     Node* node = nullptr;
-    const KernelDef* def = nullptr;          // null for what needs no kernel
+    const KernelDef* def = nullptr;          // null if it needs no kernel
     bool initializes = false;                // see is_initializer
     std::vector<Edge> next{};                // must run later
     std::vector<std::uint32_t> next_soft{};  // should run later
@@ -90,14 +90,14 @@ class Scheduler {
   TRAINHOOK_DECL void connect();
   TRAINHOOK_DECL void link(const Node& from, Edge edge);
 
-  /// A handle of a variable's value that is still held when the variable is written costs a copy of it.
+  /// Orders readers before writers, because a write copies the variable's value if a handle of it is still held.
   TRAINHOOK_DECL void protect_reads();
 
-  /// Marks what must run later than `start`, as far as it is not later than `last` as created.
+  /// Marks the nodes that must run after `start` and were not created after `last`.
   TRAINHOOK_DECL void mark_dependents(std::uint32_t start, std::uint32_t last, Marks& marks) const;
 
-  /// Appends everything that holds a handle of the variable's value at some time: direct readers, and readers of what
-  /// shares its buffer.
+  /// Appends all nodes that ever hold a handle of the variable's value: direct readers, and readers of values that
+  /// share its buffer.
   TRAINHOOK_DECL void add_readers(std::uint32_t variable, Marks& marks, std::vector<std::uint32_t>& readers) const;
 
   [[nodiscard]] TRAINHOOK_DECL static bool shares_buffer(const Place& place);
@@ -107,7 +107,7 @@ class Scheduler {
   std::span<const Output> fed_;
   InitialValues initial_values_;
   std::vector<std::uint32_t> places_;  // by node id
-  std::vector<Place> nodes_;           // as created
+  std::vector<Place> nodes_;           // in order of creation
   std::vector<Node*> order_;
   bool has_branches_ = false;
   std::set<std::pair<const Node*, const Node*>> late_reads_;  // variable and reader

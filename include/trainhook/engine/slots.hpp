@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Slots: the places in a frame for the values of a plan, given out again once the value in them is dead.
+/// Slots: the places in a frame for the values of a plan, reused when the value in them is dead.
 #pragma once
 
 #include <trainhook/core/linkage.hpp>
@@ -8,8 +8,8 @@
 
 namespace trainhook::detail {
 
-/// Completes a plan whose values, steps and results are there: works out who uses each value and which step is the
-/// last, gives the values slots, and lists the handles that each step releases.
+/// Completes a plan that has its values, steps and results: finds the uses and the last step of each value, assigns
+/// slots, and lists the handles that each step releases.
 TRAINHOOK_DECL void assign_slots(Plan& plan);
 
 }  // namespace trainhook::detail

@@ -76,10 +76,10 @@ inline constexpr std::size_t kFileOperations = 22;
   return kNames[static_cast<std::size_t>(operation)];
 }
 
-/// For tests of failing disks. Operations are numbered from 1 in the order of their calls. `exists` and `is_directory`
-/// that are to fail with NotFound return false instead, as on a network disk whose cache is stale. A file whose sync
-/// failed fails from then on, as one of the machine's disk does. Several threads may use it; configure it before they
-/// start. For calls of the operating system below a FileSystem, see `unusual_systems.hpp`.
+/// For tests of failing disks. Operations are numbered from 1 in the order of their calls. If `exists` or
+/// `is_directory` is to fail with NotFound, it returns false instead, as on a network disk whose cache is stale. If the
+/// sync of a file failed, its later operations fail, too, as on the machine's disk. Several threads may use it;
+/// configure it before they start. For calls of the operating system below a FileSystem, see `unusual_systems.hpp`.
 class FaultyFileSystem final : public FileSystem {
  public:
   TRAINHOOK_DECL explicit FaultyFileSystem(FileSystem& inner);
@@ -185,17 +185,17 @@ class FaultyFileSystem final : public FileSystem {
 
     std::shared_ptr<Faults> faults_;
     std::unique_ptr<WritableFile> inner_;
-    bool broken_ = false;  // by a sync
+    bool broken_ = false;  // a sync failed
   };
 
   TRAINHOOK_DECL FaultyFileSystem(FileSystem& inner, std::shared_ptr<Faults> faults);
   TRAINHOOK_DECL void plan(const Plan& plan);
-  // False if the operation, which asks for a path, is to fail with NotFound.
+  // Begins an operation that asks for a path. False if it is to fail with NotFound.
   [[nodiscard]] TRAINHOOK_DECL bool finds(FileOperation kind, const std::string& path) const;
 
   FileSystem* inner_;
   std::shared_ptr<Faults> faults_;
-  std::map<FileSystem*, std::unique_ptr<FaultyFileSystem>> at_directories_;  // by the inner one
+  std::map<FileSystem*, std::unique_ptr<FaultyFileSystem>> at_directories_;  // by the inner file system
 };
 
 }  // namespace trainhook::testing

@@ -48,13 +48,13 @@ class ManualClock final : public Clock {
   struct Waiter {
     std::mutex* mutex;
     std::condition_variable* changed;
-    int wakers = 0;  // calls of `advance` that are about to use the two
+    int wakers = 0;  // calls of `advance` that are about to use both pointers
   };
   using Entry = std::list<Waiter>::iterator;
 
   TRAINHOOK_DECL Entry enter(std::mutex& mutex, std::condition_variable& changed, Duration deadline);
 
-  // The caller may destroy its mutex as soon as this returns, so no thread may be about to lock it.
+  // Waits until no thread is about to lock the caller's mutex, because the caller may destroy it afterwards.
   TRAINHOOK_DECL void leave(std::unique_lock<std::mutex>& lock, Entry waiter);
 
   TRAINHOOK_DECL void wake_all();

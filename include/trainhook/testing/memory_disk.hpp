@@ -26,7 +26,7 @@ struct MemoryNode {
 
   bool is_directory = false;
   bool is_stream = false;
-  std::string link{};  ///< a link: what it leads to
+  std::string link{};  ///< the target, if it is a link
   double modified = 0;
   std::string contents{};
   std::string durable_contents{};
@@ -53,10 +53,10 @@ struct MemoryDisk {
   std::uint64_t used = 0;
   double time = 0;
   std::string current_directory{};  // empty: relative paths start at the root, always
-  bool is_shared = false;           // by something made while there was no current directory
+  bool is_shared = false;           // a session or writer was made while there was no current directory
   std::uint64_t capacity = (std::numeric_limits<std::uint64_t>::max)();
 
-  /// The names on an absolute path, all links followed except, perhaps, the last. The path need not exist.
+  /// Returns the names on an absolute path. Follows all links, the last only if `follow_last`. The path need not exist.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> parts_of(std::string_view path, bool follow_last) const;
 };
 

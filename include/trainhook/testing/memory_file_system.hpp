@@ -24,8 +24,8 @@ class MemoryFileSystem final : public FileSystem {
  public:
   MemoryFileSystem() { disk_->root = make_directory(); }
 
-  /// A power cut: files and directories return to the contents of their last sync; a name whose file was never synced
-  /// has an empty file. Open handles become invalid and locks are released.
+  /// Simulates a power cut: files and directories return to the contents of their last sync. If a name survives but its
+  /// file was never synced, the file is empty. Open handles become invalid and locks are released.
   TRAINHOOK_DECL void crash();
 
   /// Returns a number from 0 to `count - 1`.
@@ -42,19 +42,19 @@ class MemoryFileSystem final : public FileSystem {
   /// Sets the `modification_time` of files written from now on; initially 0.
   TRAINHOOK_DECL void set_time(double seconds_since_1970);
 
-  /// Creates a file with its directories, durably. It replaces one of that name, whose lock then protects nothing.
+  /// Creates a file with its directories, durably. Replaces a file of that name, whose lock then protects nothing.
   TRAINHOOK_DECL void write_file(const std::string& path, std::string contents);
 
-  /// Creates a link to `target`, which need not exist, durably. Its directory is created.
+  /// Creates a link, durably, and its directory. `target` need not exist.
   TRAINHOOK_DECL void make_link(const std::string& path, std::string target);
 
-  /// Creates a pipe or device that takes what is appended to it; `contents` shows it. To read it or to create a file in
-  /// its place, which a program would do for ever or by destroying it, is an error.
+  /// Creates a pipe or device. `contents` returns what was appended to it. Reading it or creating a file in its place
+  /// is an error, because a program would read forever or destroy it.
   TRAINHOOK_DECL void make_stream(const std::string& path);
 
-  /// As if the program changed its current directory: sessions and writers that are made from now on start their
-  /// relative paths there, those made before do not. Paths given to this object still start at the root. The first call
-  /// says where the program starts. @throws FailedPreconditionError if there was a session or writer before it.
+  /// Simulates a change of the program's current directory: relative paths start there for sessions and writers made
+  /// from now on, not for earlier ones. Paths given to this object still start at the root. The first call sets where
+  /// the program starts. @throws FailedPreconditionError if a session or writer was made before the first call.
   TRAINHOOK_DECL void change_directory(const std::string& path);
 
   /// The contents of a file. @throws NotFoundError.
@@ -68,7 +68,7 @@ class MemoryFileSystem final : public FileSystem {
                                                                              WriteMode mode) override;
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> open_appendable(const std::string& path) override;
 
-  /// Durably, as if the machine never stopped in between.
+  /// Truncates durably, as if the machine never stopped in between.
   TRAINHOOK_DECL void truncate(const std::string& path, std::uint64_t size) override;
   [[nodiscard]] TRAINHOOK_DECL PathTarget resolve(const std::string& path) override;
 
@@ -95,7 +95,7 @@ class MemoryFileSystem final : public FileSystem {
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Node> directory(const std::string& path,
                                                                std::string_view operation) const;
 
-  /// The names on the path from the root, all links followed except, perhaps, the last.
+  /// Returns the names on the path from the root. Follows all links, the last only if `follow_last`.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> parts_of(std::string_view path, bool follow_last = true) const;
 
   /// The directory of the path, and the name in it.
@@ -103,7 +103,7 @@ class MemoryFileSystem final : public FileSystem {
                                                                                       std::string_view operation,
                                                                                       bool follow_last = false) const;
 
-  /// The file of that name, which is created if it is missing.
+  /// Returns the file of that name; creates it if it is missing.
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Node> file_to_write(const std::string& path, std::string_view operation);
 
   TRAINHOOK_DECL void put(const std::string& path, const std::shared_ptr<Node>& node);

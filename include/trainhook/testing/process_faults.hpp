@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What processes meet outside a laboratory: no more threads, a limit of file sizes, a fork.
+/// Makes a process run out of threads, reach a limit of file sizes, or fork.
 #pragma once
 
 #include <sys/resource.h>
@@ -14,7 +14,7 @@
 namespace trainhook::testing {
 
 /// While it exists, no thread can be started in this process, as at a limit of processes (`ulimit -u`) or in a full
-/// container. With the GNU C library only: elsewhere `works()` is false.
+/// container. Needs the GNU C library; elsewhere `works()` is false.
 class NoThreads {
  public:
   TRAINHOOK_DECL NoThreads() noexcept;
@@ -32,8 +32,8 @@ class NoThreads {
   bool works_ = false;
 };
 
-/// While it exists, no file of this process can grow beyond so many bytes, as with `ulimit -f`: writes fail, and raise
-/// SIGXFSZ where nothing prevents it.
+/// While it exists, no file of this process can grow beyond `bytes` bytes, as with `ulimit -f`: writes fail, and raise
+/// SIGXFSZ unless the program prevents it.
 class FileSizeLimit {
  public:
   TRAINHOOK_DECL explicit FileSizeLimit(std::uint64_t bytes) noexcept;
@@ -45,9 +45,8 @@ class FileSizeLimit {
   ::rlimit before_{};
 };
 
-/// Forks and calls `body` in the child, which then ends without destroying anything more. Returns how it ended, as
-/// waitpid tells it: 0 if `body` returned, exit status 1 if it threw, and SIGALRM if it did not come back within ten
-/// seconds.
+/// Forks and calls `body` in the child, which then ends without further destructors. Returns the status from waitpid: 0
+/// if `body` returned, exit status 1 if it threw, and SIGALRM if it did not return within ten seconds.
 TRAINHOOK_DECL int run_in_forked_child(FunctionRef<void()> body);
 
 }  // namespace trainhook::testing

@@ -31,11 +31,11 @@ enum class Interruption {
 
 struct ResumeAuditOptions {
   std::vector<Interruption> interruptions{Interruption::Kill, Interruption::PowerLoss};
-  std::uint64_t every = 1;          ///< interrupts at every so many file calls
+  std::uint64_t every = 1;          ///< interrupts at every N-th file call
   std::vector<std::uint64_t> at{};  ///< interrupts only at these calls, counted from 1; empty: by `every`
   std::uint64_t power_losses = 3;   ///< the number of disk states to try after each power loss
   ErrorCode error = ErrorCode::ResourceExhausted;  ///< the error of failing calls
-  std::uint64_t seed = 1;                          ///< of the states of the disk
+  std::uint64_t seed = 1;                          ///< for the states of the disk
   std::vector<std::string> ignored_tags{"/sec"};   ///< summaries whose tag contains one of these are not compared
 };
 

@@ -27,11 +27,11 @@
 namespace trainhook::testing {
 
 struct RunStepsOptions {
-  std::int64_t steps = 1;             ///< a stop request of the hook ends it earlier
+  std::int64_t steps = 1;             ///< fewer if the hook requests a stop
   Clock* clock = nullptr;             ///< null: a ManualClock that does not move
   FileSystem* file_system = nullptr;  ///< null: an empty MemoryFileSystem
-  Script* script = nullptr;  ///< the graph with what the hook fetches, and what goes wrong when; null: one that has
-                             ///< only a global step
+  Script* script = nullptr;           ///< the graph that the hook fetches from, and planned errors; null: one that has
+                                      ///< only a global step
   std::function<void(std::int64_t)> before_step{};  ///< called with 0, 1, ..., for example to advance the clock
   RetryPolicy retry{};
   std::shared_ptr<Trace>

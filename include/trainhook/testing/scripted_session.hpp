@@ -37,21 +37,21 @@ class Script {
   /// An operation that adds 1 to the global step.
   [[nodiscard]] Operation train() const noexcept { return train_; }
 
-  /// An output whose value is what `give` returns.
+  /// Adds an output with the value that `give` returns.
   TRAINHOOK_DECL Output value(const std::string& name, std::function<Tensor()> give, DType dtype = DType::Float,
                               const PartialShape& shape = Shape{});
 
-  /// An operation that calls `run` after the run's fetched values were taken.
+  /// Adds an operation that calls `run` after the run's fetched values were taken.
   TRAINHOOK_DECL Operation operation(const std::string& name, std::function<void()> run);
 
-  /// A variable that is in the checkpoint.
+  /// Adds a variable that is in the checkpoint.
   TRAINHOOK_DECL Variable variable(const std::string& name, const Tensor& initial);
 
-  /// State of an input pipeline, which savers save only if a hook or saveable asks for it.
+  /// Adds state of an input pipeline, which savers save only if a hook or saveable asks for it.
   TRAINHOOK_DECL void input_state(const std::string& name, const Tensor& initial);
 
-  /// Makes run number `run` throw `error` before it does anything. Counts from 1, over all sessions, only runs of the
-  /// train operation.
+  /// Makes the `run`-th run of the train operation, counted from 1 over all sessions, throw `error` before it does
+  /// anything.
   template <class E>
   void throw_at(int run, E error) {
     failures[run] = [error = std::move(error)] { throw E(error); };

@@ -26,7 +26,7 @@ struct RefusedCall {
   std::uint32_t flags = 0;  ///< only calls whose third argument has one of these bits, such as O_DIRECTORY; 0: all
 };
 
-/// A kind of system, by one call that it refuses.
+/// A kind of system, described by a call that it refuses.
 struct UnusualSystem {
   std::string_view name{};
   RefusedCall refused{};
@@ -54,11 +54,11 @@ inline constexpr std::array<UnusualSystem, 0> kUnusualSystems{};
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> run_refused(std::span<const RefusedCall> refused,
                                                                     FunctionRef<std::string()> act);
 
-/// The same in a child without the rights of root, which may read and enter everything. Nothing if this process is root
-/// and cannot give that up.
+/// The same in a child without the rights of root, who may read and enter everything. Returns nothing if this process
+/// is root and cannot give those up.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> run_unprivileged(FunctionRef<std::string()> act);
 
-/// The user and group of such a child of root, for `chown`.
+/// The user and group of that child if this process is root, for `chown`.
 inline constexpr unsigned kNobody = 65534;
 
 }  // namespace trainhook::testing

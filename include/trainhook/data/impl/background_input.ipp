@@ -13,8 +13,8 @@
 
 namespace trainhook::detail {
 
-inline constexpr std::size_t kShortPosition = 4096;    // bytes; is taken before each read
-inline constexpr std::uint64_t kBytesPerPosition = 4;  // bytes to read per byte of a longer position, before the next
+inline constexpr std::size_t kShortPosition = 4096;    // bytes; a position up to this size is taken before each read
+inline constexpr std::uint64_t kBytesPerPosition = 4;  // bytes read per byte of a longer position before the next one
 
 inline std::uint64_t bytes_in(const Element& element) {
   std::uint64_t bytes = 0;
@@ -38,7 +38,7 @@ BackgroundInput::Outcome BackgroundInput::next(std::unique_lock<std::mutex>& loc
   lock.lock();
   is_reading_ = false;
   if (error != nullptr) {
-    needs_position_ = true;  // after an error the stream may stand where it stood, or not
+    needs_position_ = true;  // after an error it is unknown whether the stream has moved
     std::rethrow_exception(error);
   }
   if (!got) return Outcome::End;
@@ -70,7 +70,7 @@ void BackgroundInput::take_position() noexcept {
   const std::size_t size = position_ ? position_->bytes().size() : 0;
   if (!needs_position_ && size > kShortPosition && bytes_since_ < kBytesPerPosition * size) return;
   try {
-    position_.emplace(true);  // `append` asks whether it may lack external state
+    position_.emplace(true);  // allows external state to be missing; `append` checks that
     stream_->save(*position_);
     position_failure_ = nullptr;
   } catch (...) {

@@ -22,7 +22,7 @@
 
 namespace trainhook::detail {
 
-inline constexpr std::uint64_t kIteratorVersion = 2;        // 1 has no errors, replays and sources, and is read as well
+inline constexpr std::uint64_t kIteratorVersion = 2;        // still reads 1, which has no errors, replays or sources
 inline constexpr std::string_view kIteratorMagic = "THds";  // then the checksum of all that follows it, low byte first
 inline constexpr std::size_t kIteratorHeaderSize = 8;
 
@@ -52,7 +52,7 @@ inline std::string without_count(std::string_view stage) {
                      stage.substr((std::min)(stage.find(']', bracket), stage.size())));
 }
 
-/// Returns whether the sources differ in size, if the reader allows that.
+/// Returns whether the sources differ in size, which is an error unless the reader allows it.
 inline bool check_pipeline(const DatasetNode& node, StateReader& reader) {
   bool differs = false;
   std::vector<std::string> stages;

@@ -30,7 +30,7 @@
 
 namespace trainhook::detail {
 
-/// Gives a file's lines, from any offset on.
+/// Reads a file's lines from any offset on.
 class LineReader {
  public:
   LineReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset)
@@ -39,7 +39,7 @@ class LineReader {
   /// The offset of the next line.
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
 
-  /// The next line without its end, `\n` or `\r\n`; what follows the last line end is a line unless it is empty.
+  /// Reads the next line without its end, `\n` or `\r\n`. The rest after the last end is a line unless it is empty.
   [[nodiscard]] bool next(std::string& line) {
     line.clear();
     if (offset_ >= size_) return false;
@@ -73,8 +73,7 @@ class LineReader {
   std::size_t used_ = 0;
 };
 
-/// Runs through files one after the other; its state is a file's number and an offset, so that restoring opens one
-/// file.
+/// Reads files one after the other. Its state is a file's number and an offset, so a restore opens only one file.
 template <class Reader>
 class FileStream final : public ElementStream {
  public:
@@ -135,7 +134,7 @@ class FileNode final : public DatasetNode {
         paths_(std::make_shared<const std::vector<std::string>>(std::move(paths))),
         file_system_(&file_system.at_current_directory()) {}
 
-  /// Without the paths: data may move between two runs.
+  /// Omits the paths, because data may move between two runs.
   [[nodiscard]] std::string describe() const override { return fmt::format("{}[{} files]", name_, paths_->size()); }
   [[nodiscard]] std::int64_t cardinality() const override { return paths_->empty() ? 0 : kUnknownCardinality; }
   [[nodiscard]] std::unique_ptr<ElementStream> elements(const Pass&) const override {
@@ -152,7 +151,7 @@ class FileNode final : public DatasetNode {
   }
 
  private:
-  /// Unknown if the file cannot be examined: a save must not fail because of that.
+  /// Returns nothing if the file cannot be examined: a save must not fail because of that.
   [[nodiscard]] std::optional<std::uint64_t> size_of(const std::string& path) const {
     try {
       return file_system_->file_size(path);

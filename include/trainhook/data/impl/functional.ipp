@@ -25,7 +25,7 @@ Element MapCall::operator()(Element element) const {
   return result;
 }
 
-/// The rows of a source after a function, which runs when a row is read.
+/// The rows of a source, with a function applied when a row is read.
 class MappedRows final : public BasicRows {
  public:
   MappedRows(std::shared_ptr<const RowSource> rows, std::shared_ptr<const MapCall> call)
@@ -135,7 +135,7 @@ class ZipStream final : public ElementStream {
       : inputs_(std::move(inputs)), pieces_(inputs_.size()) {}
 
   bool next(Element& element) override {
-    std::exception_ptr error;  // in the place of an element: the other inputs go on with it, so that they stay in step
+    std::exception_ptr error;  // stands for an element: the other inputs still advance, to stay in step
     for (std::size_t i = 0; i < inputs_.size() && !ended_; ++i) {
       try {
         ended_ = !inputs_[i]->next(pieces_[i]);

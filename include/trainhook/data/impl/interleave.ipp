@@ -17,8 +17,8 @@
 
 namespace trainhook::detail {
 
-/// As `tf.data`: the slots of the cycle take turns of `block_length` elements; one whose dataset has ended passes, and
-/// when it is its turn again it opens the dataset of the next element.
+/// Follows `tf.data`: the slots of the cycle take turns of `block_length` elements. If a slot's dataset has ended, the
+/// slot passes, and in its next turn opens the dataset of the next element.
 class InterleaveStream final : public ElementStream {
  public:
   InterleaveStream(std::unique_ptr<ElementStream> input, ElementSpec input_spec,
@@ -110,8 +110,7 @@ class InterleaveStream final : public ElementStream {
     describe_pipeline(*slot.node, stages);
     for (const std::string& stage : stages)
       slot.pipeline += fmt::format("{}{}", slot.pipeline.empty() ? "" : " | ", stage);
-    // Whether a seed is needed is not known before the function runs, and then is too late to draw one that every saved
-    // state holds.
+    // Only now is it known that a seed is needed: too late to draw one that every saved state holds.
     if (slot.node->needs_entropy()) {
       throw InvalidArgumentError(
           "interleave: the function made the dataset {}, which shuffles without a seed; give it one", slot.pipeline);

@@ -22,7 +22,7 @@ struct Iterator::Position {
   DatasetIterator iterator;
   detail::ProcessMark process{};
 
-  /// A forked child has its own position, unless a thread of the parent had it then.
+  /// A forked child has its own position, unless a thread of the parent held the lock at the fork.
   [[nodiscard]] std::unique_lock<std::mutex> lock() {
     std::unique_lock taken(mutex, std::try_to_lock);
     if (taken) return taken;

@@ -24,11 +24,10 @@
 
 namespace trainhook::detail {
 
-/// Threads take elements from the input in turn and call the function side by side; results leave in the order of the
-/// input.
+/// Threads take elements from the input in turn and call the function in parallel. Results keep the order of the input.
 class ParallelMapStream final : public ElementStream {
  public:
-  /// `follower`, if there is one, is a second stream over the input that holds the place of what was consumed.
+  /// `follower`, which may be null, is a second stream over the input, positioned after the consumed elements.
   ParallelMapStream(std::unique_ptr<ElementStream> input, std::unique_ptr<ElementStream> follower,
                     ElementSpec input_spec, std::shared_ptr<const MapCall> call, std::size_t threads)
       : input_(std::move(input), follower == nullptr),
@@ -116,8 +115,8 @@ class ParallelMapStream final : public ElementStream {
     }
   }
 
-  /// Fetches the next argument, or the error in its place; nothing if there was none. One thread at a time, so that
-  /// the order of tasks is that of the input.
+  /// Fetches the next argument, or the error in its place; nothing if there is none. Only one thread at a time does
+  /// this, so that tasks keep the order of the input.
   std::optional<Task> fetch(std::unique_lock<std::mutex>& lock) {
     Task task;
     if (!again_.empty()) {
@@ -174,8 +173,8 @@ class ParallelMapStream final : public ElementStream {
   std::mutex mutex_;
   WaitCondition changed_;
   std::deque<Task> tasks_;
-  std::deque<Task> again_;      // what a restored state had in work
-  bool input_drained_ = false;  // ended before the state was saved
+  std::deque<Task> again_;      // tasks of a restored state
+  bool input_drained_ = false;  // the input ended before the state was saved
   bool input_ended_ = false;
   bool stopping_ = false;
   std::vector<Thread> threads_;

@@ -37,8 +37,8 @@ class BackgroundReader {
     thread_.join();
   }
 
-  /// The next element, or the error that the input threw in its place. The tensors that `element` held are used again
-  /// by the thread.
+  /// Fetches the next element, or throws the error that the input threw in its place. The thread reuses the tensors
+  /// that `element` held.
   bool next(Element& element) {
     process_.expect_here("this prefetch");
     if (!thread_.joinable()) thread_ = Thread("prefetch", [this] { read_ahead(); });
@@ -58,8 +58,8 @@ class BackgroundReader {
     std::rethrow_exception(error);
   }
 
-  /// Writes what is ready and the position of the input behind that, and waits for nothing. How much is ready depends
-  /// on the thread, what comes after a restore does not.
+  /// Writes the elements that are ready and the input's position after them, without waiting. How many are ready
+  /// depends on the thread; the elements after a restore do not.
   void save(StateWriter& writer) {
     process_.expect_here("this prefetch");
     const std::scoped_lock lock(mutex_);
@@ -69,7 +69,7 @@ class BackgroundReader {
     if (error_ != nullptr) writer.error(error_);
     input_.save(writer);
   }
-  /// Before the first `next` only.
+  /// Call it only before the first `next`.
   void restore(StateReader& reader, const ElementSpec& spec) {
     ended_ = reader.boolean("the end of prefetch's input");
     const std::uint64_t count = reader.integer("the fill of prefetch's buffer");
@@ -85,7 +85,7 @@ class BackgroundReader {
     error_ = reader.error();
     input_.restore(reader);
   }
-  /// Before the first `next` only.
+  /// Call it only before the first `next`.
   void restore_input(StateReader& reader) { input_.restore(reader); }
 
  private:
@@ -94,7 +94,7 @@ class BackgroundReader {
     for (;;) {
       changed_.wait(lock, [this] { return stopping_ || (!ended_ && error_ == nullptr && count_ < slots_.size()); });
       if (stopping_) return;
-      Element& slot = slots_[(head_ + count_) % slots_.size()];  // not among the ready ones, so this thread's alone
+      Element& slot = slots_[(head_ + count_) % slots_.size()];  // not ready yet, so only this thread uses it
       try {
         const BackgroundInput::Outcome outcome = input_.next(lock, slot);
         if (outcome == BackgroundInput::Outcome::Element) ++count_;
@@ -107,7 +107,7 @@ class BackgroundReader {
   BackgroundInput input_;
   std::mutex mutex_;
   WaitCondition changed_;
-  std::vector<Element> slots_;  // a ring: `count_` ready ones from `head_` on
+  std::vector<Element> slots_;  // a ring: `count_` of them, from `head_` on, are ready
   std::size_t head_ = 0;
   std::size_t count_ = 0;
   std::exception_ptr error_;
@@ -117,8 +117,8 @@ class BackgroundReader {
   ProcessMark process_;
 };
 
-/// Over an input that can be advanced: a second stream of it follows what was consumed, and is all there is to save.
-/// The state is that of the same pipeline without prefetch, and saving does not wait.
+/// For an input that can be advanced: a second stream over it follows the consumed elements, and only that stream is
+/// saved. The state equals that of the pipeline without prefetch, and a save does not wait.
 class FollowedPrefetchStream final : public ElementStream {
  public:
   FollowedPrefetchStream(const DatasetNode& input, const Pass& pass, std::size_t capacity)
@@ -129,7 +129,7 @@ class FollowedPrefetchStream final : public ElementStream {
     try {
       got = reader_.next(element);
     } catch (...) {
-      consumed_->advance(1);  // an element that cannot be had is behind us as well
+      consumed_->advance(1);  // an element that failed counts as consumed
       throw;
     }
     if (got) consumed_->advance(1);
@@ -151,7 +151,7 @@ class FollowedPrefetchStream final : public ElementStream {
   std::unique_ptr<ElementStream> consumed_;
 };
 
-/// Over any other input: what is ready is saved by content.
+/// For any other input: saves the contents of the elements that are ready.
 class BufferedPrefetchStream final : public ElementStream {
  public:
   BufferedPrefetchStream(const DatasetNode& input, const Pass& pass, std::size_t capacity)

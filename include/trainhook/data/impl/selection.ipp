@@ -66,7 +66,7 @@ std::int64_t RepeatNode::cardinality() const {
   return product;
 }
 
-/// The rows of one source behind those of another.
+/// The rows of one source, then those of another.
 class ConcatenatedRows final : public BasicRows {
  public:
   ConcatenatedRows(std::shared_ptr<const RowSource> first, std::shared_ptr<const RowSource> second, ElementSpec spec)

@@ -33,7 +33,7 @@ void ConditionFinder::add(const Node& node) {
 }
 
 const Conditions& ConditionFinder::of(const Node& node) const {
-  static const Conditions* const none = new Conditions;  // never destroyed, as system_clock()
+  static const Conditions* const none = new Conditions;  // never destroyed, like system_clock()
   const auto found = conditions_.find(&node);
   return found == conditions_.end() ? *none : found->second;
 }
@@ -57,7 +57,7 @@ Output ConditionFinder::source(Output predicate) const {
   return predicate;
 }
 
-/// Predicates inside of branches are younger than those of the branches around them.
+/// Sorts by node id, because a predicate inside a branch is younger than the predicate of that branch.
 void ConditionFinder::unite(Conditions& conditions, const Conditions& more) {
   for (const Condition& condition : more) {
     if (std::ranges::find(conditions, condition) == conditions.end()) conditions.push_back(condition);

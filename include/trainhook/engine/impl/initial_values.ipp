@@ -13,7 +13,7 @@
 
 namespace trainhook::detail {
 
-/// True for what `init_from_checkpoint` makes of an initial value.
+/// True for a node with which `init_from_checkpoint` replaces an initial value.
 inline bool is_restored(const Node& node) {
   return node.type() == "RestoreV2" && std::ranges::all_of(node.inputs(), [](const Output& input) {
            return input.node().type() == "Const" && input.node().inputs().empty();
@@ -89,7 +89,7 @@ void InitialValues::find_variables(const Graph& graph) {
     for (const Variable& variable : variables) {
       if (!variable.initializer.has_value() || !variable.initial_value.has_value()) continue;
       initializers_.insert(&variable.initializer.node());
-      // Each node then depends on older ones only, in graphs from files, too, or on no variable.
+      // So each node depends only on older ones or on no variable, even in graphs from files.
       const Node& value = variable.initial_value.node();
       if (value.id() < variable.handle.node().id() || is_restored(value))
         variables_.emplace(&variable.handle.node(), Initialized{variable.initializer, variable.initial_value});

@@ -64,7 +64,7 @@ std::unique_ptr<Frame> Plan::new_frame() const {
   return frame;
 }
 
-/// Throws the error again with `context` in front, as the same type. One of a type that a user derived stays as it is.
+/// Throws the error again with `context` in front, as the same type. An error of a user's own type is unchanged.
 [[noreturn]] inline void throw_in_context(const Error& error, const std::string& context) {
   const std::string message = fmt::format("{}: {}", context, error.what());
   try {
@@ -196,7 +196,7 @@ void PlanRun::give(const PlanResult& result, Tensor& target) {
     target = value.constant != nullptr ? *value.constant : Tensor();
   } else if (const PlanValue& root = plan_.values[value.root]; root.fetches > 1) {
     target = frame_->slot_values[value.slot];
-  } else {  // the old tensor of the caller takes the place of the buffer
+  } else {  // the caller's old tensor replaces the buffer
     if (!target.is_unique()) target = Tensor();
     std::swap(target, frame_->slot_values[value.slot]);
     if (root.kind == ValueKind::Owned && &root != &value)

@@ -256,7 +256,7 @@ void Planner::copy_node(Node& node) {
 std::uint32_t Planner::value_or_initial(Node& variable) {
   const InitialValues::Initialized& initialized = scheduler_->initial_values().initialized(variable);
   const std::uint32_t initial = value_of_copy(initialized.initial_value, variable);
-  if (scheduler_->has(initialized.initializer.node())) return initial;  // this run gives it that value
+  if (scheduler_->has(initialized.initializer.node())) return initial;  // this run assigns the initial value
   const std::array inputs{value_of(Output(&variable, 0)), initial};
   const std::uint32_t chosen = add_value({.kind = ValueKind::Borrowed, .spec = &variable.outputs()[0]});
   const auto choose = [](KernelContext& context) {
@@ -315,7 +315,7 @@ void Planner::add_results() {
     const Output output(&fetch.node(), static_cast<std::size_t>(fetch.index()));
     result = {value_of(output), add_conditions(conditions_.of(output))};
   }
-  // A request for nothing but variables needs no steps at all.
+  // A request that fetches only variables needs no steps at all.
   const auto is_read = [](const PlanStep& step) { return step.read_from != nullptr; };
   const auto gives_variable = [this](const PlanResult& result) {
     return result.value != kNone && at(result.value).variable() != nullptr;

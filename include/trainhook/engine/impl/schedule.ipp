@@ -19,8 +19,8 @@
 
 namespace trainhook::detail {
 
-/// A node may have been made by hand. @throws InvalidArgumentError if it lacks an input or output without which it
-/// cannot be planned; a kernel finds out about the others. `def` is null for what needs no kernel.
+/// Checks a node, which may have been made by hand. @throws InvalidArgumentError if it lacks an input or output that
+/// planning needs; kernels check the others. `def` is null for a node that needs no kernel.
 inline void expect_ports(const Node& node, const KernelDef* def) {
   const auto expect = [&](std::string_view what, std::size_t count, bool enough) {
     if (!enough) throw InvalidArgumentError("node '{}' ({}) cannot have {} {}", node.name(), node.type(), count, what);
@@ -75,7 +75,7 @@ void Scheduler::collect(std::span<const Fetch> fetches) {
     for (const Operation& input : node.control_inputs()) want(input.node());
   }
   nodes_.reserve(found.size());
-  for (std::uint32_t& place : places_) {  // by id, so as created
+  for (std::uint32_t& place : places_) {  // by id, so in order of creation
     if (place == kAbsent) continue;
     Node* const node = found[std::exchange(place, static_cast<std::uint32_t>(nodes_.size()))];
     const KernelDef* const def = needs_no_kernel(*node) ? nullptr : &kernels_.at(*node);
@@ -177,7 +177,7 @@ void Scheduler::sort() {
   using Ready = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
   Ready urgent;
   Ready others;
-  std::set<std::uint32_t> held;  // would have to run before somebody who still reads
+  std::set<std::uint32_t> held;  // nodes that only wait for readers
   const auto offer = [&](std::uint32_t place) {
     if (nodes_[place].waits > 0) return;
     if (nodes_[place].waits_soft > 0) {

@@ -21,11 +21,11 @@
 
 namespace trainhook::detail {
 
-/// What a slot is for. Slots change hands within one kind only: handles own no memory, strings and numbers cannot share
+/// The use of a slot. Slots are reused only for the same use: handles own no memory, strings and numbers cannot share
 /// any, and scalars need none.
 enum class SlotUse { Handle, Strings, Scalar, Elements };
 
-/// Slots, given out again once the value in them is dead.
+/// Slots, reused when the value in them is dead.
 class SlotPool {
  public:
   /// The free slot of that use whose last value was nearest in size, else a new one.
@@ -72,9 +72,9 @@ inline SlotUse slot_use_of(const PlanValue& value) {
   return shape.has_rank() && shape.rank() == 0 ? SlotUse::Scalar : SlotUse::Elements;
 }
 
-/// About how large a value is.
+/// Estimates the size of a value.
 inline std::int64_t slot_size_of(const PlanValue& value) {
-  constexpr std::int64_t kGuess = 128;  // for a dimension that only the run knows, which mostly is the batch
+  constexpr std::int64_t kGuess = 128;  // for a dimension known only in the run, mostly the batch
   std::int64_t size = 8;
   for (const std::int64_t dim : value.spec->shape.dims()) {
     if (__builtin_mul_overflow(size, dim == kUnknownDim ? kGuess : dim, &size))

@@ -83,7 +83,7 @@ void ManualClock::wake_all() {
   }
   for (const Entry entry : entries) {
     {
-      const std::scoped_lock lock(*entry->mutex);  // not between a waiter's look at the time and its wait
+      const std::scoped_lock lock(*entry->mutex);  // a waiter that has read the time is waiting by now
       entry->changed->notify_all();
     }
     const std::scoped_lock lock(mutex_);

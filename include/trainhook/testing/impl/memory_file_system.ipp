@@ -338,7 +338,7 @@ void MemoryFileSystem::change(const std::shared_ptr<Node>& directory, std::strin
 void MemoryFileSystem::tear(Node& node, const Choose& choose) {
   if (node.contents != node.durable_contents) {
     const std::string written = node.contents;
-    // What was synced before more was appended is safe.
+    // Bytes that were synced before an append are safe.
     const std::size_t safe = written.starts_with(node.durable_contents) ? node.durable_contents.size() : 0;
     switch (choose(4)) {
       case 0: break;

@@ -29,7 +29,7 @@ void RecordingHook::after_create_session(SessionRef, Coordinator& coordinator) {
 
 SessionRunArgs RecordingHook::before_run(SessionRunContext& context) {
   record(fmt::format("before_run {}", run_ + 1), &context);
-  ++run_;  // one that throws above has not been
+  ++run_;  // not counted if the line above throws
   return options_.args;
 }
 

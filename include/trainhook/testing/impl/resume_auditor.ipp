@@ -31,7 +31,7 @@ namespace detail {
 
 using EventKey = std::pair<std::string, std::int64_t>;  // tag and step
 
-/// What a run has left on its disk.
+/// The results that a run left on its disk.
 struct RunRecord {
   std::set<std::string> checkpoints{};
   std::map<std::string, std::map<std::string, Tensor>> newest{};  // by prefix, then by name
@@ -74,8 +74,8 @@ inline RunRecord run_record(MemoryFileSystem& disk, const std::vector<std::strin
   return record;
 }
 
-/// What is different in the tensors of one checkpoint, or nothing: variables are named before what hooks keep, which
-/// often follows from them.
+/// Describes a difference in the tensors of one checkpoint, or returns nothing. Names variables before the state of
+/// hooks, which often follows from them.
 inline std::optional<std::string> difference(const std::string& prefix, const std::map<std::string, Tensor>& wanted,
                                              const std::map<std::string, Tensor>& mine) {
   for (const auto& [name, tensor] : mine) {
@@ -132,7 +132,7 @@ class AuditedRun {
   AuditedRun(const std::function<void(FileSystem&)>& train, const ResumeAuditOptions& options)
       : train_(train), options_(options) {}
 
-  /// What it leaves differs from `wanted`, or nothing. `random` decides what a power loss leaves.
+  /// Describes how its results differ from `wanted`, or returns nothing. `random` decides what a power loss leaves.
   [[nodiscard]] std::optional<std::string> difference_from(const RunRecord& wanted, Interruption interruption,
                                                            std::uint64_t at, std::mt19937_64& random) {
     FaultyFileSystem faulty(disk_);
@@ -144,7 +144,7 @@ class AuditedRun {
     }
     try {
       train_(faulty);
-    } catch (...) {  // that is what an interruption does
+    } catch (...) {  // an interruption throws
     }
     call_ = faulty.count() < at ? "after its end" : faulty.trace()[static_cast<std::size_t>(at - 1)];
     if (interruption == Interruption::PowerLoss)

@@ -36,7 +36,7 @@ void TracedHook::after_create_session(SessionRef session, Coordinator& coordinat
 SessionRunArgs TracedHook::before_run(SessionRunContext& context) {
   trace_->add(fmt::format("before_run {}", run_ + 1));
   SessionRunArgs args = hook_->before_run(context);
-  ++run_;  // one that throws above has not been
+  ++run_;  // not counted if the line above throws
   return args;
 }
 

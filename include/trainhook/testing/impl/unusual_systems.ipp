@@ -27,7 +27,7 @@
 
 namespace trainhook::testing::detail {
 
-/// Whether this process now fails in these calls, for as long as it lives.
+/// Makes these calls fail in this process from now on. Returns false if that is impossible.
 inline bool refuse_calls([[maybe_unused]] std::span<const RefusedCall> refused) {
 #if defined(__linux__)
   constexpr std::uint32_t kNumber = offsetof(::seccomp_data, nr);
@@ -36,7 +36,7 @@ inline bool refuse_calls([[maybe_unused]] std::span<const RefusedCall> refused) 
   constexpr std::uint16_t kLoad = BPF_LD | BPF_W | BPF_ABS;
   constexpr std::uint16_t kReturn = BPF_RET | BPF_K;
   std::vector<::sock_filter> filter;
-  for (const RefusedCall& call : refused) {  // each jump leads past the return
+  for (const RefusedCall& call : refused) {  // if a call does not match, jumps past the return
     const std::uint8_t rest = call.flags != 0 ? 3 : 1;
     filter.push_back(BPF_STMT(kLoad, kNumber));
     filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call.number), 0, rest));
@@ -59,8 +59,8 @@ inline bool give_up_root() {
   return ::setgroups(0, nullptr) == 0 && ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0;
 }
 
-inline constexpr int kNotPrepared = 77;       // the exit status of a child that this system does not let be so
-inline constexpr unsigned kMostSeconds = 60;  // then a child that hangs ends by SIGALRM
+inline constexpr int kNotPrepared = 77;       // the exit status of a child whose `prepare` failed
+inline constexpr unsigned kMostSeconds = 60;  // after that, SIGALRM ends a child that hangs
 
 /// Calls `act` in a forked child for which `prepare` worked.
 inline std::optional<std::string> run_in_child(FunctionRef<bool()> prepare, FunctionRef<std::string()> act) {

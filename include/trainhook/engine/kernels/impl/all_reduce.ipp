@@ -23,7 +23,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// @throws InvalidArgumentError on a rank whose value has not as many elements as those of the others.
+/// @throws InvalidArgumentError on a rank whose value has another number of elements than on the others.
 inline void expect_same_counts(const KernelContext& context, AllReducer& reducer) {
   std::vector<std::int64_t> counts(context.num_inputs());
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = context.shape(i).num_elements();
@@ -37,7 +37,7 @@ inline void expect_same_counts(const KernelContext& context, AllReducer& reducer
   }
 }
 
-/// All inputs one after another, so that many small ones cost one message; a single one is reduced in place.
+/// Reduces all inputs joined together, so that many small ones cost one message; reduces a single one in place.
 template <class T>
 void all_reduce(KernelContext& context, AllReducer& reducer, bool is_mean) {
   std::size_t count = 0;
@@ -87,7 +87,7 @@ inline Kernel make_all_reduce(const Node& node) {
   });
 }
 
-/// What a TrainhookAllReduceStart leaves to its TrainhookAllReduceFinish.
+/// The state that a TrainhookAllReduceStart passes to its TrainhookAllReduceFinish.
 struct StartedReduction final : NodeState {
   std::unique_ptr<BackgroundSum> sum{};  // made by the first start
   std::vector<Shape> shapes{};

@@ -53,7 +53,7 @@ inline void rank(KernelContext& context) {
 
 inline Kernel make_rank(const Node&) { return rank; }
 
-/// How many numbers there are from `start` on, `delta` apart, before `limit`.
+/// Counts the numbers from `start` to before `limit` in steps of `delta`.
 template <class T>
 std::int64_t range_size(T start, T limit, T delta) {
   if (!(delta > 0 || delta < 0)) throw InvalidArgumentError("delta is {}; it must not be zero", delta);
@@ -87,7 +87,7 @@ inline Kernel make_range(const Node& node) {
   });
 }
 
-/// The shape that was asked for, with its one -1 worked out.
+/// Returns the requested shape with its -1 replaced by the actual extent.
 inline Shape requested_shape(const Tensor& tensor, const Tensor& wanted) {
   Ints dims = ints_of(wanted);
   std::int64_t known = 1;
@@ -238,8 +238,8 @@ inline Kernel make_broadcast_gradient_args(const Node& node) {
   return kernel_for(IndexTypes{}, node, "T", []<class T>() { return Kernel(broadcast_gradient_args<T>); });
 }
 
-/// Rows of several tensors, put where their indices say; of two for one place the later counts. The first half of the
-/// inputs are the indices, the second half what they are about.
+/// Puts the rows of several tensors at their indices. If two rows have the same index, the later one wins. The first
+/// half of the inputs are the indices, the second half the tensors.
 inline void dynamic_stitch(KernelContext& context) {
   const std::size_t count = context.num_inputs() / 2;
   const auto row_of = [&](std::size_t i) {

@@ -71,11 +71,11 @@ struct Border {
   }
 };
 
-/// One image after the other, with its border: in memory of the caller's, or where it is if it needs no border.
+/// Loads one image after the other with its border into the caller's memory. Leaves it in place if it needs no border.
 template <class T>
 class BorderedImage {
  public:
-  /// @throws InvalidArgumentError for borders that no memory holds.
+  /// @throws InvalidArgumentError if an image with its borders is too large for memory.
   BorderedImage(const Border& height, const Border& width, std::int64_t channels)
       : height_(height), width_(width), channels_(channels) {
     constexpr std::int64_t kMost = std::int64_t{1} << 40;
@@ -204,7 +204,7 @@ void conv2d_backprop_filter(KernelContext& context, const WindowAttrs& attrs) {
   }
 }
 
-/// Along one dimension, the pixels that meet the same places of the window: one in `stride` of both.
+/// Every `stride`-th pixel along one dimension, and the places of the window that meet them: also every `stride`-th.
 struct Phase {
   std::int64_t place;   // the first one
   std::int64_t places;  // at least 1
@@ -236,8 +236,8 @@ T* write_turned_filter(const T* filter, T* to, const ConvShape& shape, const Pha
   return to;
 }
 
-/// In plain loops over windows and their pixels, for dilated windows, and for a filter that is not finite: it would
-/// turn the zeros around the gradient into NaN.
+/// Uses plain loops over windows and their pixels. Needed for dilated windows, and for a filter that is not finite,
+/// which would turn the zeros around the gradient into NaN.
 template <class T>
 void backprop_input_by_windows(const ConvShape& shape, const T* filter, const T* gradient, T* result) {
   std::fill_n(result, shape.batch * shape.image_size(), T{0});
@@ -260,8 +260,8 @@ void backprop_input_by_windows(const ConvShape& shape, const T* filter, const T*
   }
 }
 
-/// The gradient of a pixel is a product, too: the windows it is in, times the filter turned round. If windows move by
-/// more than one pixel, each phase is a separate product.
+/// The gradient of a pixel is a product, too: the gradients of the windows that contain it, times the turned filter. If
+/// windows move by more than one pixel, each phase is a separate product.
 template <class T>
 void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {
   const Shape image = shape_in_input(context, 0);

@@ -27,8 +27,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// The live iterator of an IteratorV2 node. One that came with an imported graph has no dataset: it may be in the
-/// graph, but not run.
+/// The live iterator of an IteratorV2 node. If the node came with an imported graph, it has no dataset and cannot run.
 class IteratorState final : public NodeState {
  public:
   explicit IteratorState(const Node& node) : node_name_(node.name()), policy_(external_state_policy(node.graph())) {
@@ -61,7 +60,7 @@ class IteratorState final : public NodeState {
     return iterator_;
   }
 
-  /// An element whose memory is used again; given back after use.
+  /// Returns an element whose memory is reused; give it back after use.
   [[nodiscard]] Element take_element(std::size_t components) {
     const std::scoped_lock lock(mutex_);
     if (spare_.empty()) return Element(components);
@@ -83,8 +82,8 @@ class IteratorState final : public NodeState {
   std::vector<Element> spare_;
 };
 
-// A pipeline's code keeps denormals, here and below, as threads of its own do: an element does not depend on who makes
-// it.
+// Here and below, a pipeline's code keeps denormals, like a pipeline's own threads: an element must not depend on the
+// thread that computes it.
 inline std::unique_ptr<NodeState> make_iterator_state(const Node& node, std::uint64_t) {
   const ScopedDenormals kept(Denormals::Keep);
   return std::make_unique<IteratorState>(node);

@@ -78,7 +78,7 @@ struct PowOfTwo {
   template <class T>
   T operator()(T x, T y) const {
     if constexpr (std::is_floating_point_v<T>) {
-      return std::pow(x == 0 ? std::copysign(T{0}, x) : x, y);  // a denormal, where it counts as zero, is made one
+      return std::pow(x == 0 ? std::copysign(T{0}, x) : x, y);  // makes a denormal zero if it counts as zero
     } else {
       if (y < 0) throw InvalidArgumentError("Integers to negative integer powers are not allowed");
       std::make_unsigned_t<T> result = 1;
@@ -138,8 +138,8 @@ struct Square {
 struct Exp {
   static auto of(const auto& x) { return x.exp(); }
 };
-// The sum makes zeros of denormals where they count as such: the logarithms that Eigen takes one by one, which do not
-// fill a vector, do not know it.
+// If denormals count as zero, the sum makes them zero. Eigen's scalar logarithm, for elements that do not fill a
+// vector, does not do so itself.
 struct Log {
   static auto of(const auto& x) { return (x + typename std::decay_t<decltype(x)>::Scalar{0}).log(); }
 };
@@ -200,7 +200,7 @@ struct LogicalNot {
   static auto of(const auto& x) { return !x; }
 };
 
-// Gradients of roots, from the result and its gradient. If that is zero, so are they, also where the slope is infinite.
+// Gradients of roots, from the result and its gradient. They are zero if the latter is, even if the slope is infinite.
 template <class Expression>
 using Number = typename std::decay_t<Expression>::Scalar;
 struct SqrtGrad {

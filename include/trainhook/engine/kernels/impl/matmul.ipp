@@ -67,7 +67,7 @@ void multiply_by_eigen(const Product<T>& product, MatrixMap<T> result) {
   }
 }
 
-/// Integers are not worth the code of a fast product: one that takes strides serves all transpositions.
+/// Multiplies integers, which are not worth the code of a fast product. Strides serve all transpositions.
 template <class T>
 void multiply_integers(const Product<T>& product, MatrixMap<T> result) {
   using Strides = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;

@@ -70,7 +70,7 @@ inline void reverse(KernelContext& context) {
   copy_strided(out, {0, full_strides(shape)}, context.input(0), from, Ints(shape.dims()));
 }
 
-/// The parts of input `value` along `axis`, of the extents that `size_of(i)` says.
+/// Splits input `value` along `axis` into parts with the extents `size_of(i)`.
 inline void split_into(KernelContext& context, std::size_t value, std::size_t axis, const auto& size_of) {
   const Tensor& whole = context.input(value);
   const Ints strides = full_strides(whole.shape());
@@ -139,7 +139,7 @@ inline void concat(KernelContext& context) {
   }
 }
 
-/// At which index each of the joined tensors begins; its inputs are their shapes.
+/// Computes the index at which each of the joined tensors begins, from their shapes.
 inline void concat_offset(KernelContext& context) {
   const std::size_t axis = axis_of(int_of(context.input(0)), context.data<std::int32_t>(1).size());
   std::int32_t offset = 0;
@@ -183,7 +183,7 @@ inline void pad(KernelContext& context) {
   copy_strided(out, {offset, strides}, context.input(0), {0, full_strides(shape)}, Ints(shape.dims()));
 }
 
-/// Strides of a shape with a dimension put in front of axis `at`; along it, `stride`.
+/// Inserts a dimension with stride `stride` before axis `at`.
 inline Ints with_stride(const Ints& strides, std::size_t at, std::int64_t stride) {
   Ints result;
   for (std::size_t i = 0; i <= strides.size(); ++i) {

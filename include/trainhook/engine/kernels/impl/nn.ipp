@@ -87,9 +87,8 @@ Kernel make_activation(const Node& node) {
   return kernel_for(FloatingTypes{}, node, "T", []<class T>() { return unary_kernel<Op, T>(); });
 }
 
-// Gradients of activations. The other input is the features or the result, whichever TensorFlow's op takes.
-// Those of Relu and Relu6 are products, as in TensorFlow: a gradient that is NaN or infinite shows, also where none
-// flows.
+// Gradients of activations. The other input is the features or the result, whichever TensorFlow's op takes. Those of
+// Relu and Relu6 are products, as in TensorFlow, so that a NaN or infinite gradient shows even if the slope is 0.
 struct ReluGrad {
   struct Slope {
     template <class T>

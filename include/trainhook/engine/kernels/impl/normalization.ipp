@@ -56,7 +56,7 @@ void sum_rows(ArrayMap<double> sum, std::int64_t rows, const Row& row) {
 /// Row `i` as a column of doubles.
 inline auto wide(const Pixels2D& table, std::int64_t i) { return table.row(i).transpose().cast<double>(); }
 
-/// Mean and variance of the batch, the latter by the count itself.
+/// Computes mean and variance of the batch. The variance divides by the count itself.
 inline void measure(const Pixels2D& x, ArrayMap<double> mean, ArrayMap<double> variance) {
   const auto count = static_cast<double>((std::max)(x.rows(), Eigen::Index{1}));
   sum_rows(mean, x.rows(), [&](std::int64_t i) { return wide(x, i); });
@@ -84,7 +84,7 @@ inline void normalize_batch(KernelContext& context, const BatchNormAttrs& attrs)
     measure(x, mean, variance);
     const auto rows = static_cast<float>(x.rows());
     mean_out = mean.cast<float>();
-    variance_out = variance.cast<float>() * (rows / (std::max)(rows - 1, 1.0F));  // that of a sample
+    variance_out = variance.cast<float>() * (rows / (std::max)(rows - 1, 1.0F));  // the sample variance
     if (attrs.factor != 1) {
       mean_out = (1 - attrs.factor) * input_array<float>(context, 3) + attrs.factor * mean_out;
       variance_out = (1 - attrs.factor) * input_array<float>(context, 4) + attrs.factor * variance_out;

@@ -19,8 +19,8 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// N vectors of `Size` elements, one after another in memory, which are kept in registers: loops over a window cost
-/// less for several.
+/// N vectors of `Size` elements, adjacent in memory and kept in registers: a loop over a window costs less for several
+/// vectors at once.
 template <class V, std::size_t Size, std::size_t N>
 struct Lanes {
   using Vector = V;
@@ -66,8 +66,9 @@ struct Pooling {
     return holds(height) && holds(width);
   }
 
-  /// Calls `code(zero, at, window)` for each window and each few of its channels: with the lanes to compute in, where
-  /// they are in the result, and what calls back for each pixel of the window with where they are in the images.
+  /// Calls `code(zero, at, window)` for each window and each group of its channels. `zero` holds lanes to compute in,
+  /// `at` is their offset in the result, and `window(visit)` calls `visit` for each pixel with their offset in the
+  /// images.
   template <class T, class Code>
   void for_each_window(Code&& code) const {
     using Vector = typename VectorOf<T, kVectorSize<T>>::type;
@@ -104,8 +105,8 @@ struct Pooling {
   }
 };
 
-/// As in TensorFlow, NaN is smaller than any number, and so is minus infinity: a window of nothing else gives the
-/// lowest number.
+/// As in TensorFlow, NaN and minus infinity are smaller than any number: a window with nothing else gives the lowest
+/// number.
 template <class T>
 void max_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
@@ -137,7 +138,7 @@ void max_pool_grad(KernelContext& context, const Pooling& pool) {
     const typename decltype(zeros)::Vector zero{};
     const auto lowest = zero + std::numeric_limits<T>::lowest();
     const auto top = zeros.loaded(largest + at);
-    auto rest = zeros.loaded(gradient + at);  // what no pixel got so far
+    auto rest = zeros.loaded(gradient + at);  // the gradient that no pixel got so far
     bool is_first = true;
     window([&](std::int64_t pixel) {
       __builtin_prefetch(image + pixel + 8 * pool.channels);  // processors do not foresee how windows move
@@ -194,7 +195,7 @@ void avg_pool_grad(KernelContext& context, const Pooling& pool, const Shape& ima
   });
 }
 
-/// The kernel that calls `code.operator()<T>(context, what makes a Pooling of an image's shape)`.
+/// The kernel that calls `code.operator()<T>(context, f)`, where f makes a Pooling from an image's shape.
 template <class Code>
 Kernel make_pool(const Node& node, Code code) {
   return kernel_for(

@@ -32,8 +32,8 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// The live queue of a FIFOQueueV2 node. All calls are thread-safe. Those that wait are in two lines, and the first of
-/// a line is served first; one condition variable tells all of every change.
+/// The live queue of a FIFOQueueV2 node. Thread-safe. Enqueues and dequeues wait in separate lines, first come, first
+/// served. One condition variable signals every change.
 class FIFOQueueState final : public NodeState {
  public:
   /// @throws InvalidArgumentError for a node whose attributes do not go together; UnimplementedError for one that
@@ -53,8 +53,8 @@ class FIFOQueueState final : public NodeState {
 
   [[nodiscard]] const ElementSpec& components() const noexcept { return components_; }
 
-  /// Puts the elements in, as there is room for each.
-  /// @throws InvalidArgumentError for one that does not fit, before any is in; CancelledError if the queue or the
+  /// Adds the elements, each as soon as there is room.
+  /// @throws InvalidArgumentError if an element does not fit, before any is added; CancelledError if the queue or the
   /// session is closed; DeadlineExceededError if the run has a timeout and it ends before there is room.
   void enqueue(const KernelContext& context, std::vector<Element> elements) {
     for (const Element& element : elements) {
@@ -116,10 +116,10 @@ class FIFOQueueState final : public NodeState {
   }
 
  private:
-  /// In a forked child the threads that fill a queue are gone.
+  /// Throws in a forked child, which lacks the threads that fill the queue.
   void expect_here() const { process_.expect_here("this FIFOQueue"); }
 
-  /// A place in a line of threads, from coming to going; the queue's mutex is held at both.
+  /// A thread's place in a line while this object exists. Create and destroy it with the queue's mutex held.
   class Place {
    public:
     Place(std::list<char>& line, std::condition_variable& changed)
@@ -166,10 +166,10 @@ class FIFOQueueState final : public NodeState {
               "run its enqueue operations, or feed what is dequeued");
   }
 
-  /// Enqueues that waited when it was closed still come.
+  /// True if no element will follow. Enqueues that waited when the queue was closed still add theirs.
   [[nodiscard]] bool has_ended() const noexcept { return closed_ && enqueuing_.empty(); }
 
-  /// Shapes may be left out, and an empty list in a file has no kind.
+  /// Reads the shapes, which may be missing. An empty list from a file has no type.
   void take_shapes(const Node& node) {
     const auto found = node.attrs().find("shapes");
     const auto* shapes = found == node.attrs().end() ? nullptr : std::get_if<std::vector<PartialShape>>(&found->second);
@@ -200,14 +200,14 @@ class FIFOQueueState final : public NodeState {
   std::vector<QueueRunnerDef> runners_;
 
   trainhook::detail::ProcessMark process_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   WaitCondition changed_;
   std::deque<Element> elements_;
   std::list<char> enqueuing_;
   std::list<char> dequeuing_;
   bool was_filled_ = false;  // or an enqueue waits to do so
   bool closed_ = false;
-  bool refuses_ = false;  // also those that wait to enqueue
+  bool refuses_ = false;  // also refuses enqueues that wait
   bool session_closed_ = false;
 };
 
@@ -226,7 +226,7 @@ inline const Node& queue_node(const Node& node) {
   return node.inputs()[0].node();
 }
 
-/// @throws InvalidArgumentError unless the node gives what the queue holds.
+/// @throws InvalidArgumentError unless the node's outputs have the dtypes of the queue's components.
 inline const Node& queue_to_dequeue(const Node& node) {
   const Node& queue = queue_node(node);
   const auto& dtypes = queue.attr<std::vector<DType>>("component_types");

@@ -26,8 +26,8 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// The generator of one node; saved as three integers: seed, stream and position. In a job of several ranks they do not
-/// depend on the rank, which only decides what is drawn with them, except for ops that draw again what they reject.
+/// The generator of one node; saved as three integers: seed, stream and position. In a job, they are the same on all
+/// ranks, except for ops that redraw rejected numbers; the rank only decides which numbers are drawn.
 class GeneratorState final : public NodeState {
  public:
   GeneratorState(const Node& node, std::uint64_t session_seed)
@@ -61,8 +61,8 @@ class GeneratorState final : public NodeState {
     num_ranks_ = static_cast<std::uint64_t>(size);
   }
 
-  /// Draws with the generator to itself; numbers of one run come from one stretch of the stream. Each rank has streams
-  /// of its own.
+  /// Calls `draw` with the generator locked, so that numbers of one run are contiguous in the stream. Each rank has its
+  /// own streams.
   template <class Draw>
   void draw(const Draw& draw) {
     const std::scoped_lock lock(mutex_);
@@ -73,8 +73,8 @@ class GeneratorState final : public NodeState {
     generator_.discard(own.state().position - start.position);
   }
 
-  /// Fills `values` with this rank's part of what one process would draw for the rows of all ranks, if each has as
-  /// many.
+  /// Fills `values` with this rank's part of the numbers that one process would draw for all ranks, if all have as many
+  /// rows.
   template <class Distribution, class T>
   void draw_rows(std::span<T> values) {
     const std::scoped_lock lock(mutex_);
@@ -104,7 +104,7 @@ inline std::unique_ptr<NodeState> make_generator(const Node& node, std::uint64_t
   return std::make_unique<GeneratorState>(node, session_seed);
 }
 
-// `words<T>(n)`: the 32-bit words that n numbers take. `fill`: what follows the first `skipped` numbers.
+// `words<T>(n)` returns how many 32-bit words n numbers take. `fill` draws the numbers after the first `skipped` ones.
 struct Uniform {
   template <class T>
   static constexpr std::uint64_t words(std::uint64_t numbers) {
@@ -149,7 +149,7 @@ Kernel make_random_rows(const Node& node) {
       node, []<class T>(GeneratorState& state, std::span<T> values) { state.draw_rows<Distribution>(values); });
 }
 
-// How many words it takes depends on the numbers, so no rank knows where its rows would begin.
+// The number of words depends on the numbers drawn, so a rank cannot know where its rows would begin.
 inline Kernel make_truncated_normal(const Node& node) {
   return make_random(node, []<class T>(GeneratorState& state, std::span<T> values) {
     state.draw([values](PhiloxGenerator& generator) { generator.fill_truncated_normal(values); });
@@ -191,7 +191,7 @@ class LogUniform {
   double log_range_;
 };
 
-/// Draws until all are filled, each value once if they are to be unique. Returns the number of draws.
+/// Fills `values`, with distinct ones if `unique`, and returns the number of draws.
 inline std::int64_t draw_candidates(const LogUniform& distribution, bool unique, PhiloxGenerator& generator,
                                     std::span<std::int64_t> values) {
   std::unordered_set<std::int64_t> seen;

@@ -100,8 +100,7 @@ struct AnyOf {
   static auto all(const auto& x) { return x.any(); }
 };
 
-/// Joins `n` contiguous elements of type T to what the result of elements R has: all to its one element, or each to its
-/// own.
+/// Joins `n` contiguous elements of type T to the result of type R: all to one element, or each to its own.
 using ReduceRun = void (*)(void* result, const void* x, std::int64_t n);
 
 template <class Op, class T, class R>

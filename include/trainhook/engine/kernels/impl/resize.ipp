@@ -19,7 +19,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// Where the pixels along one dimension of the result are among those of the image; in float32, as in TensorFlow.
+/// Maps pixels of the result to pixels of the image along one dimension; in float32, as in TensorFlow.
 struct Scale {
   std::int64_t extent;  // of the image
   float factor;
@@ -82,14 +82,14 @@ struct Images {
     return Map(data + ((image * height() + y) * width() + x) * shape[3], shape[3]);
   }
 
-  /// @throws InvalidArgumentError if images without pixels should get some.
+  /// @throws InvalidArgumentError if `result` has pixels but these images have none.
   void require_pixels_for(const Images& result) const {
     if (result.shape.num_elements() > 0 && shape.num_elements() == 0)
       throw InvalidArgumentError("images of shape {} have no pixels to resize", shape);
   }
 };
 
-/// Calls `code(image, y, x, row, column)` for each pixel of `large`, with what the scales say of it.
+/// Calls `code(image, y, x, row, column)` for each pixel of `large`; row is `of(height, y)`, column is `of(width, x)`.
 template <class Of, class Code>
 void for_each_pixel(const Images& large, const Scale& height, const Scale& width, Of of, const Code& code) {
   for (std::int64_t image = 0; image < large.shape[0]; ++image) {
@@ -116,7 +116,7 @@ void resize_nearest(KernelContext& context) {
                  });
 }
 
-/// Each pixel's gradient is added to the pixel that it was taken from.
+/// Adds the gradient of each pixel to the pixel from which it was copied.
 template <class T>
 void resize_nearest_grad(KernelContext& context) {
   const Images from(context.shape(0));

@@ -22,7 +22,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// A tensor, or the region of it that `4 2 0,2:0,2` names behind the shape of the whole.
+/// Reads a tensor or a region of it: in `4 2 0,2:0,2`, the shape of the whole tensor comes before the region.
 inline Tensor restored(const BundleReader& reader, const std::string& name, std::string_view shape_and_slice) {
   if (shape_and_slice.empty()) return reader.get_tensor(name);
   return reader.get_tensor(name, TensorSlice::parse(shape_and_slice.substr(shape_and_slice.rfind(' ') + 1)));

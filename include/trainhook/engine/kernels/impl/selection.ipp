@@ -52,11 +52,11 @@ inline Kernel make_gather(const Node& node) {
   return kernel_for(IndexTypes{}, node, "Tindices", []<class Index>() { return Kernel(gather<Index>); });
 }
 
-/// Where in a tensor the slices begin that vectors of indices name.
+/// Finds the offsets of the slices of a tensor that vectors of indices name.
 template <class Index>
 class IndexedSlices {
  public:
-  /// `indices` are vectors in their last dimension. @throws InvalidArgumentError if they name more than `shape` has.
+  /// `indices` are vectors in their last dimension. @throws InvalidArgumentError if they are longer than `shape`.
   IndexedSlices(const Tensor& indices, const Shape& shape)
       : indices_(indices.data<Index>()), shape_(shape), strides_(full_strides(shape)) {
     const std::size_t rank = indices.shape().rank();

@@ -43,7 +43,7 @@ struct Tan {
   static auto of(const auto& x) { return x.tan(); }
 };
 
-/// To the nearest whole number; of two, to the even one.
+/// Rounds to the nearest whole number, and halves to the even one.
 struct Rint {
   struct OfOne {
     template <class T>

@@ -17,7 +17,7 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-/// Which elements of a tensor of shape `whole` a slice has.
+/// Returns the elements of a slice of a tensor of shape `whole`.
 inline StridedView view_of(const StridedParts& parts, const Shape& whole) {
   StridedView view{0, full_strides(whole)};
   for (std::size_t i = 0; i < whole.rank(); ++i) {

@@ -139,7 +139,7 @@ void apply_adagrad(KernelContext& context) {
 /// Slots: the mean of the gradient if centered, the mean of its square, the momentum.
 template <class T, bool Centered>
 void apply_rms_prop(KernelContext& context) {
-  constexpr std::size_t kSlots = Centered ? 4 : 3;  // the variable among them
+  constexpr std::size_t kSlots = Centered ? 4 : 3;  // including the variable
   expect_shapes(context, kSlots, kSlots + 4);
   const T rate = context.input(kSlots).scalar<T>();
   const T rho = context.input(kSlots + 1).scalar<T>();
