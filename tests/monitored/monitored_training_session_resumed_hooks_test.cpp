@@ -16,9 +16,9 @@
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 #include <trainhook/hooks/profiler_hook.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 namespace trainhook {

@@ -44,13 +44,13 @@
 #include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/stop_on_predicate_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

@@ -20,11 +20,11 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 

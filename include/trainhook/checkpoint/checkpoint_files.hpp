@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tells whether checkpoints exist, and when they were written.
+/// The files of checkpoints: their names, which of them exist, and when they were written.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
@@ -28,6 +31,32 @@ namespace trainhook {
   return get_checkpoint_mtimes(posix_file_system(), prefixes);
 }
 
+/// The number after the last `-` of a prefix: 100 for `run/model.ckpt-100`; nothing if there is none.
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept;
+
+/// The prefixes of the form `<basename>-<step>` on disk, lowest step first; does not read the state file. Without a
+/// basename: of any basename.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(
+    FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
+
+namespace detail {
+
+/// The prefix without its step: `run/model.ckpt` for `run/model.ckpt-100`; the prefix itself if it has no step.
+[[nodiscard]] TRAINHOOK_DECL std::string_view without_step(std::string_view prefix) noexcept;
+
+/// As `checkpoints_on_disk`, for callers that remove or restore by it: a directory that cannot be listed, or is not
+/// there, is an error.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_listed_in(
+    FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
+
+/// True if `prefix`, from which the session was restored, has the same index bytes as the directory's checkpoint of
+/// that step, by whatever path. Without a basename: of any basename.
+/// @throws NotFoundError if it was one of the directory's and is gone.
+[[nodiscard]] TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix,
+                                                   const std::string& directory,
+                                                   const std::optional<std::string>& basename, std::int64_t step);
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

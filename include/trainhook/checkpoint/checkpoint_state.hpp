@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -26,16 +27,7 @@ struct CheckpointState {
 
 inline constexpr const char* kLatestFilename = "checkpoint";
 
-/// The number after the last `-` of a prefix: 100 for `run/model.ckpt-100`; nothing if there is none.
-[[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept;
-
 namespace detail {
-
-/// The prefix without its step: `run/model.ckpt` for `run/model.ckpt-100`; the prefix itself if it has no step.
-[[nodiscard]] TRAINHOOK_DECL std::string_view without_step(std::string_view prefix) noexcept;
-
-/// Removes `.`, repeated and trailing slashes from a path.
-TRAINHOOK_DECL std::string plain_path(std::string_view path);
 
 /// Finds the checkpoint that a directory's state file means by `listed`: the one of that name in the directory itself,
 /// so that a copied or moved directory means its own checkpoints, or else `listed`.
@@ -80,24 +72,7 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
   return latest_checkpoint(posix_file_system(), directory, latest_filename);
 }
 
-/// The prefixes of the form `<basename>-<step>` on disk, lowest step first; does not read the state file. Without a
-/// basename: of any basename.
-[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_on_disk(
-    FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
-
 namespace detail {
-
-/// As `checkpoints_on_disk`, for callers that remove or restore by it: a directory that cannot be listed, or is not
-/// there, is an error.
-[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_listed_in(
-    FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
-
-/// True if `prefix`, from which the session was restored, has the same index bytes as the directory's checkpoint of
-/// that step, by whatever path. Without a basename: of any basename.
-/// @throws NotFoundError if it was one of the directory's and is gone.
-[[nodiscard]] TRAINHOOK_DECL bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix,
-                                                   const std::string& directory,
-                                                   const std::optional<std::string>& basename, std::int64_t step);
 
 /// The checkpoints that a restore tries, best first: the state file's newest, then all others that are listed or on
 /// disk, by decreasing step. A listed name that exists in the directory means that checkpoint, even if the directory

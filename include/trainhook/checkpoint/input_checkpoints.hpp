@@ -97,9 +97,9 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   };
   [[nodiscard]] TRAINHOOK_DECL Steps steps_on_disk(const std::set<std::string>& gone = {}) const;
 
-  // Removes the files that no model of the directory needs. Keeps files of later steps, which may belong to a save in
-  // progress.
-  TRAINHOOK_DECL void remove_obsolete(std::int64_t saved_step) const noexcept;
+  // Lists the files that a model of the directory needs, and removes the others. Keeps files of later steps, which may
+  // belong to a save in progress.
+  TRAINHOOK_DECL void settle(std::int64_t saved_step) const noexcept;
 
   FileSystem* file_system_;
   std::string basename_;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <fmt/core.h>
 
@@ -87,6 +88,22 @@ using DataLossError = CodedError<ErrorCode::DataLoss>;
 
 /// Throws the error type of `code`, for codes that are known only at run time.
 [[noreturn]] TRAINHOOK_DECL void throw_error(ErrorCode code, const std::string& message);
+
+/// True if the error is of one of these types or of a type derived from one. False for null.
+template <class... Types>
+[[nodiscard]] bool is_any_of(const std::exception_ptr& error) noexcept {
+  const auto is_a = [&error]<class Type>(std::type_identity<Type>) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Type&) { return true; } catch (...) {
+      return false;
+    }
+  };
+  return error != nullptr && (is_a(std::type_identity<Types>()) || ...);
+}
+
+/// True for an OutOfRangeError, which means that the input has ended, a normal end of a loop. False for null.
+[[nodiscard]] TRAINHOOK_DECL bool is_end_of_input(const std::exception_ptr& error) noexcept;
 
 /// The message of any exception, for log lines: `OutOfRange: ...` for an `Error`, `what()` for other standard
 /// exceptions.

@@ -33,6 +33,12 @@ TRAINHOOK_DECL std::optional<Output> get_or_create_global_step_read(Graph& graph
 /// Adds `amount` to the step, after the value that hooks fetch has been read. Returns the new step.
 TRAINHOOK_DECL Output increment(const Variable& step, const Operand& amount = 1, std::string_view name = {});
 
+namespace detail {
+
+/// The global step. @throws FailedPreconditionError, naming `hook`, if the graph has none.
+TRAINHOOK_DECL Variable require_global_step(const Graph& graph, std::string_view hook);
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

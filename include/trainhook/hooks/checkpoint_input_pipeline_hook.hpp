@@ -15,7 +15,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

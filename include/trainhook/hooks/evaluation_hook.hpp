@@ -17,9 +17,9 @@
 #include <trainhook/core/refusal.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

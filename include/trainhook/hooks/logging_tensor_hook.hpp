@@ -14,8 +14,8 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/fetch_refs.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

@@ -11,7 +11,7 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {

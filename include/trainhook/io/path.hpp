@@ -17,6 +17,9 @@ namespace detail {
   return !path.empty() && path.front() == '/';
 }
 
+/// Removes `.`, repeated and trailing slashes from a path.
+[[nodiscard]] TRAINHOOK_DECL std::string plain_path(std::string_view path);
+
 }  // namespace detail
 
 /// `name` inside `directory`. An absolute `name` stays as it is; an empty `directory` means the current one.

@@ -31,5 +31,15 @@ TEST(GlobalStep, ReadIsMadeOnceAndNotWithoutAStep) {
   testing::expect_error<FailedPreconditionError>({"multiple items"}, [&] { get_or_create_global_step_read(graph); });
 }
 
+TEST(RequireGlobalStep, X45_NamesTheHookThatNeedsIt) {
+  const Graph graph;
+  try {
+    detail::require_global_step(graph, "SomeHook");
+    FAIL();
+  } catch (const FailedPreconditionError& error) {
+    EXPECT_NE(std::string(error.what()).find("Global step should be created to use SomeHook"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -81,17 +81,17 @@ InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t
   auto snapshot = std::make_shared<const Snapshot>(saver_.snapshot(session));
   const auto self = shared_from_this();
   return {.before_model = [self, snapshot, global_step] { self->write(*snapshot, global_step); },
-          .after_model = [self, global_step] { self->remove_obsolete(global_step); }};
+          .after_model = [self, global_step] { self->settle(global_step); }};
 }
 
 void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
   try {
     if (!checkpoint_exists(*file_system_, prefix_of(global_step))) return;
   } catch (...) { return; }  // the code that needs the file reports it
-  remove_obsolete(global_step);
+  settle(global_step);
 }
 
-void InputCheckpoints::tidy_all() noexcept { remove_obsolete((std::numeric_limits<std::int64_t>::max)()); }
+void InputCheckpoints::tidy_all() noexcept { settle((std::numeric_limits<std::int64_t>::max)()); }
 
 void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim>& other) const {
   std::make_shared<InputCheckpoints>(*file_system_, basename_, latest_filename_)->follow(other);
@@ -227,7 +227,7 @@ InputCheckpoints::Steps InputCheckpoints::steps_on_disk(const std::set<std::stri
   return steps;
 }
 
-void InputCheckpoints::remove_obsolete(std::int64_t saved_step) const noexcept {
+void InputCheckpoints::settle(std::int64_t saved_step) const noexcept {
   try {
     const Steps steps = steps_on_disk();
     CheckpointDirectory::List stays, goes;

@@ -14,7 +14,6 @@
 #include <trainhook/checkpoint/bundle/impl/bundle_writer.ipp>
 #include <trainhook/checkpoint/bundle/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/bundle/impl/tensor_slice.ipp>
-#include <trainhook/checkpoint/impl/background_writer.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_source.ipp>
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/non_finite.ipp>

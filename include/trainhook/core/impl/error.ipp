@@ -60,6 +60,8 @@ void throw_error(ErrorCode code, const std::string& message) {
   throw Error(code, message);
 }
 
+bool is_end_of_input(const std::exception_ptr& error) noexcept { return is_any_of<OutOfRangeError>(error); }
+
 std::string describe(const std::exception_ptr& error) noexcept {
   try {
     if (error == nullptr) return "no error";

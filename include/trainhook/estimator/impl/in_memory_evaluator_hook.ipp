@@ -14,12 +14,13 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/scaffold.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook {
 

@@ -101,3 +101,14 @@ Output increment(const Variable& step, const Operand& amount, std::string_view n
 }
 
 }  // namespace trainhook
+
+namespace trainhook::detail {
+
+Variable require_global_step(const Graph& graph, std::string_view hook) {
+  if (std::optional<Variable> step = get_global_step(graph)) return *std::move(step);
+  throw FailedPreconditionError(
+      "Global step should be created to use {}: call get_or_create_global_step(graph) before the session is made",
+      hook);
+}
+
+}  // namespace trainhook::detail

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/background_writer.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/hooks/saving/background_writer.hpp>
 #include <trainhook/hooks/saving/checkpoint_job.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>

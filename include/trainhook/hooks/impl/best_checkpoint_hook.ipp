@@ -12,12 +12,13 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/hooks/saving/best_checkpoints.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook::detail {
 

@@ -21,6 +21,7 @@
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/path.hpp>

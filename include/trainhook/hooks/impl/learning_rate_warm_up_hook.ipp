@@ -13,10 +13,11 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/learning_rate_variable.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_context.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook {
 

@@ -15,6 +15,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/terminal.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/text/progress_line.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>

@@ -16,6 +16,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/text/row_file.hpp>
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/directory_checks.hpp>

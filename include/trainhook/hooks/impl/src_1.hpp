@@ -23,12 +23,12 @@
 #include <trainhook/hooks/impl/process_signals.ipp>
 #include <trainhook/hooks/impl/reduce_learning_rate_on_plateau_hook.ipp>
 #include <trainhook/hooks/impl/scaffold.ipp>
-#include <trainhook/hooks/impl/second_or_step_timer.ipp>
 #include <trainhook/hooks/impl/signal_hook.ipp>
 #include <trainhook/hooks/impl/stop_after_n_evals_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_checkpoint_step_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>
 #include <trainhook/hooks/impl/stop_on_predicate_hook.ipp>
+#include <trainhook/hooks/saving/impl/background_writer.ipp>
 #include <trainhook/hooks/saving/impl/best_checkpoints.ipp>
 #include <trainhook/hooks/saving/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/saving/impl/graph_export.ipp>

@@ -13,10 +13,11 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook {
 

@@ -11,9 +11,10 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook {
 

@@ -11,16 +11,16 @@
 #include <string_view>
 #include <vector>
 
-#include <trainhook/checkpoint/background_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/saving/background_writer.hpp>
 #include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
-#include <trainhook/hooks/second_or_step_timer.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook::detail {

@@ -5,6 +5,9 @@
 
 #include <trainhook/io/path.hpp>
 
+#include <algorithm>
+#include <cstddef>
+
 namespace trainhook {
 
 std::string join_path(std::string_view directory, std::string_view name) {
@@ -23,3 +26,21 @@ std::string parent_path(std::string_view path) {
 }
 
 }  // namespace trainhook
+
+namespace trainhook::detail {
+
+std::string plain_path(std::string_view path) {
+  std::string plain = is_absolute_path(path) ? "/" : "";
+  while (!path.empty()) {
+    const std::size_t slash = (std::min)(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    if (!part.empty() && part != ".") {
+      if (!plain.empty() && plain.back() != '/') plain += '/';
+      plain += part;
+    }
+    path.remove_prefix((std::min)(slash + 1, path.size()));
+  }
+  return plain;
+}
+
+}  // namespace trainhook::detail

@@ -26,8 +26,6 @@
 
 namespace trainhook {
 
-bool is_end_of_input(const std::exception_ptr& error) noexcept { return is_any_of<OutOfRangeError>(error); }
-
 void detail::check_grace_period(std::string_view owner, Duration period) {
   if (period < Duration::zero()) {
     throw InvalidArgumentError(

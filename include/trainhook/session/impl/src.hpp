@@ -15,4 +15,5 @@
 #include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/run_args.ipp>
 #include <trainhook/session/impl/run_context.ipp>
+#include <trainhook/session/impl/second_or_step_timer.ipp>
 #include <trainhook/session/impl/session_run_hook.ipp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// BackgroundWriter: order, replacement, failures, and its end.
-#include <trainhook/checkpoint/background_writer.hpp>
+#include <trainhook/hooks/saving/background_writer.hpp>
 
 #include <functional>
 #include <latch>

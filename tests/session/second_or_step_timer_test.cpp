@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// SecondOrStepTimer: when it is due, what elapsed, what it refuses.
-#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -139,16 +139,6 @@ TEST(SecondOrStepTimer, X32_S19_APeriodInSecondsAsksTheMonotonicClockAndOneInSte
   outside.clock.advance(2s);
   SessionRunContext later(training.model, nothing, outside.clock, nullptr);
   EXPECT_TRUE(seconds.should_trigger_for_step(2, later));
-}
-
-TEST(RequireGlobalStep, X45_NamesTheHookThatNeedsIt) {
-  const Graph graph;
-  try {
-    detail::require_global_step(graph, "SomeHook");
-    FAIL();
-  } catch (const FailedPreconditionError& error) {
-    EXPECT_NE(std::string(error.what()).find("Global step should be created to use SomeHook"), std::string::npos);
-  }
 }
 
 }  // namespace

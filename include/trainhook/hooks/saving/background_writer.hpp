@@ -103,5 +103,5 @@ class BackgroundWriter {
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/checkpoint/impl/background_writer.ipp>
+#include <trainhook/hooks/saving/impl/background_writer.ipp>
 #endif

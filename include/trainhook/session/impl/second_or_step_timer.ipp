@@ -3,14 +3,12 @@
 /// The bodies of second_or_step_timer.hpp.
 #pragma once
 
-#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 
 #include <limits>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
 
 namespace trainhook {
 
@@ -83,14 +81,3 @@ std::int64_t SecondOrStepTimer::periods(std::int64_t step) const noexcept {
 }
 
 }  // namespace trainhook
-
-namespace trainhook::detail {
-
-Variable require_global_step(const Graph& graph, std::string_view hook) {
-  if (std::optional<Variable> step = get_global_step(graph)) return *std::move(step);
-  throw FailedPreconditionError(
-      "Global step should be created to use {}: call get_or_create_global_step(graph) before the session is made",
-      hook);
-}
-
-}  // namespace trainhook::detail

@@ -10,7 +10,6 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/variable.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
@@ -130,14 +129,8 @@ class NeverTriggerTimer {
   static constexpr void reset() noexcept {}
 };
 
-namespace detail {
-
-/// The global step. @throws FailedPreconditionError, naming `hook`, if the graph has none.
-TRAINHOOK_DECL Variable require_global_step(const Graph& graph, std::string_view hook);
-
-}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/hooks/impl/second_or_step_timer.ipp>
+#include <trainhook/session/impl/second_or_step_timer.ipp>
 #endif

@@ -3,7 +3,7 @@
 /// The bodies of background_writer.hpp.
 #pragma once
 
-#include <trainhook/checkpoint/background_writer.hpp>
+#include <trainhook/hooks/saving/background_writer.hpp>
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 /// @file
 /// What the stock hooks cost in a step if nothing is due: no allocation, no clock, no run of their own but one to
 /// learn the step.
-#include <trainhook/hooks/second_or_step_timer.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 
 #include <chrono>
 #include <memory>
