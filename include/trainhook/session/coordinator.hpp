@@ -11,7 +11,6 @@
 #include <optional>
 #include <stop_token>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include <trainhook/core/clock.hpp>
