@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of generators.hpp.
+#pragma once
+
+#include <trainhook/torch/generators.hpp>
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/loop/state_binding.hpp>
+#include <trainhook/torch/tensors.hpp>
+
+namespace trainhook::libtorch {
+
+void add_generator(LoopSession& loop, std::string_view name, ::at::Generator generator) {
+  const auto state = [](::at::Generator of) {
+    const std::scoped_lock lock(of.mutex());
+    return of.get_state();
+  };
+  trainhook::detail::LoopAccess::add_state(loop, {.name = std::string(name),
+                                                  .dtype = DType::UInt8,
+                                                  .shape = PartialShape{kUnknownDim},
+                                                  .save = [generator, state] { return to_tensor(state(generator)); },
+                                                  .prepare = [generator](const Tensor& value) -> std::function<void()> {
+                                                    return [generator, value] {
+                                                      ::at::Generator target = generator;
+                                                      const std::scoped_lock lock(target.mutex());
+                                                      target.set_state(from_tensor(value));
+                                                    };
+                                                  },
+                                                  .may_fail = true,
+                                                  .is_generator = true});
+}
+
+void add_generators(LoopSession& loop, std::string_view name) {
+  add_generator(loop, fmt::format("{}/cpu", name), ::at::detail::getDefaultCPUGenerator());
+  const auto devices = static_cast<int>(::torch::cuda::device_count());
+  for (int device = 0; device < devices; ++device) {
+    add_generator(
+        loop, fmt::format("{}/cuda_{}", name, device),
+        ::at::globalContext().defaultGenerator(::at::Device(::at::kCUDA, static_cast<::at::DeviceIndex>(device))));
+  }
+}
+
+}  // namespace trainhook::libtorch
