@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 #include <torch/optim/schedulers/lr_scheduler.h>
 

@@ -35,8 +35,7 @@ namespace optim = ::torch::optim;
 using trainhook::detail::LoopAccess;
 using trainhook::detail::StateBinding;
 
-// What each optimizer keeps for a parameter, and the options of its groups. A state of which no parameter has a `step`
-// is there if its first tensor is.
+// What each optimizer keeps for a parameter, and the options of its groups.
 template <class State, class Visit>
 void each_adam_field(State& state, const Visit& visit) {
   visit("step", state.step());
@@ -225,6 +224,8 @@ void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer,
                expect_sizes_of(name, value, parameter);
                return [&optimizer, parameter, value_of, value] {
                  ::torch::Tensor restored = tensor_like(value, parameter);
+                 if (!restored.defined() && !requires(State& state) { state.step(); })
+                   return remove_state(optimizer, parameter);  // SGD asks whether there is a state
                  if (!restored.defined() && find_state<State>(optimizer, parameter) == nullptr) return;
                  *value_of(make_state<State>(optimizer, parameter)) = std::move(restored);
                };
