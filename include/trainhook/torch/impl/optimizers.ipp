@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,14 +25,12 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/type_name.hpp>
 #include <trainhook/loop/state_binding.hpp>
+#include <trainhook/torch/lbfgs.hpp>
 #include <trainhook/torch/modules.hpp>
+#include <trainhook/torch/optimizer_state.hpp>
 #include <trainhook/torch/tensors.hpp>
 
 namespace trainhook::libtorch::detail {
-
-namespace optim = ::torch::optim;
-using trainhook::detail::LoopAccess;
-using trainhook::detail::StateBinding;
 
 // What each optimizer keeps for a parameter, and the options of its groups.
 template <class State, class Visit>
@@ -66,90 +63,6 @@ template <class Visit>
 void each_field(optim::AdagradParamState& state, const Visit& visit) {
   visit("step", state.step());
   visit("sum", state.sum());
-}
-
-template <class Options, class Visit>
-void each_adam_option(Options& options, const Visit& visit) {
-  visit("lr", options.lr());
-  visit("beta1", std::get<0>(options.betas()));
-  visit("beta2", std::get<1>(options.betas()));
-  visit("eps", options.eps());
-  visit("weight_decay", options.weight_decay());
-  visit("amsgrad", options.amsgrad());
-}
-template <class Visit>
-void each_option(optim::AdamOptions& options, const Visit& visit) {
-  each_adam_option(options, visit);
-}
-template <class Visit>
-void each_option(optim::AdamWOptions& options, const Visit& visit) {
-  each_adam_option(options, visit);
-}
-template <class Visit>
-void each_option(optim::SGDOptions& options, const Visit& visit) {
-  visit("lr", options.lr());
-  visit("momentum", options.momentum());
-  visit("dampening", options.dampening());
-  visit("weight_decay", options.weight_decay());
-  visit("nesterov", options.nesterov());
-}
-template <class Visit>
-void each_option(optim::RMSpropOptions& options, const Visit& visit) {
-  visit("lr", options.lr());
-  visit("alpha", options.alpha());
-  visit("eps", options.eps());
-  visit("weight_decay", options.weight_decay());
-  visit("momentum", options.momentum());
-  visit("centered", options.centered());
-}
-template <class Visit>
-void each_option(optim::AdagradOptions& options, const Visit& visit) {
-  visit("lr", options.lr());
-  visit("lr_decay", options.lr_decay());
-  visit("weight_decay", options.weight_decay());
-  visit("initial_accumulator_value", options.initial_accumulator_value());
-  visit("eps", options.eps());
-}
-template <class Visit>
-void each_option(optim::LBFGSOptions& options, const Visit& visit) {
-  visit("lr", options.lr());
-  visit("max_iter", options.max_iter());
-  visit("tolerance_grad", options.tolerance_grad());
-  visit("tolerance_change", options.tolerance_change());
-  visit("history_size", options.history_size());
-}
-
-// The optimizer's state of a parameter: LibTorch 1 finds it by the address of the tensor as text, 2 by the address.
-template <class Map>
-auto key_in(const Map& /*states*/, const ::torch::Tensor& parameter) {
-  if constexpr (std::is_same_v<typename Map::key_type, std::string>) {
-    return c10::guts::to_string(parameter.unsafeGetTensorImpl());
-  } else {
-    return static_cast<void*>(parameter.unsafeGetTensorImpl());
-  }
-}
-
-template <class State>
-State* find_state(optim::Optimizer& optimizer, const ::torch::Tensor& parameter) {
-  const auto found = optimizer.state().find(key_in(optimizer.state(), parameter));
-  return found == optimizer.state().end() ? nullptr : static_cast<State*>(found->second.get());
-}
-
-template <class State>
-State& make_state(optim::Optimizer& optimizer, const ::torch::Tensor& parameter) {
-  auto& state = optimizer.state()[key_in(optimizer.state(), parameter)];
-  if (state == nullptr) state = std::make_unique<State>();
-  return static_cast<State&>(*state);
-}
-
-inline void remove_state(optim::Optimizer& optimizer, const ::torch::Tensor& parameter) {
-  optimizer.state().erase(key_in(optimizer.state(), parameter));
-}
-
-inline constexpr std::int64_t kAbsent = -1;
-
-inline Tensor value_or_empty(const ::torch::Tensor& tensor, DType dtype) {
-  return tensor.defined() ? to_tensor(tensor) : Tensor(dtype, Shape{0});
 }
 
 // The tensor that was saved of `like`, on the device of `like`; undefined if none was.
@@ -242,39 +155,6 @@ void add_parameter(LoopSession& loop, const std::string& name, optim::Optimizer&
   });
 }
 
-template <class Number>
-void add_option(LoopSession& loop, std::string name, std::function<Number&()> option) {
-  LoopAccess::add_state(loop, {.name = std::move(name),
-                               .dtype = DType::Double,
-                               .shape = Shape{},
-                               .save = [option] { return Tensor(static_cast<double>(option())); },
-                               .prepare = [option](const Tensor& value) -> std::function<void()> {
-                                 const auto number = static_cast<Number>(value.scalar<double>());
-                                 return [option, number] { option() = number; };
-                               }});
-}
-
-template <class Options>
-void add_options(LoopSession& loop, std::string_view name, optim::Optimizer& optimizer) {
-  for (std::size_t group = 0; group < optimizer.param_groups().size(); ++group) {
-    const auto options = [&optimizer, group]() -> Options& {
-      return static_cast<Options&>(optimizer.param_groups().at(group).options());
-    };
-    each_option(options(), [&](std::string_view option, auto& value) {
-      using Number = std::decay_t<decltype(value)>;
-      add_option<Number>(loop, fmt::format("{}/group_{}/{}", name, group, option), [options, option]() -> Number& {
-        Number* found = nullptr;
-        each_option(options(), [&](std::string_view each, auto& one) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Number>) {
-            if (each == option) found = &one;
-          }
-        });
-        return *found;
-      });
-    });
-  }
-}
-
 template <class State, class Options>
 void add_all(LoopSession& loop, std::string_view name, optim::Optimizer& optimizer,
              const std::map<const void*, std::string>& names) {
@@ -293,110 +173,6 @@ void add_all(LoopSession& loop, std::string_view name, optim::Optimizer& optimiz
     }
   }
   add_options<Options>(loop, name, optimizer);
-}
-
-// The one state of LBFGS, which it keeps for the first of its parameters.
-class LbfgsState {
- public:
-  explicit LbfgsState(optim::Optimizer& optimizer)
-      : optimizer_(&optimizer), first_(optimizer.param_groups().at(0).params().at(0)) {}
-
-  [[nodiscard]] optim::LBFGSParamState* find() const { return find_state<optim::LBFGSParamState>(*optimizer_, first_); }
-  optim::LBFGSParamState& make() const { return make_state<optim::LBFGSParamState>(*optimizer_, first_); }
-  void remove() const { remove_state(*optimizer_, first_); }
-  [[nodiscard]] const ::torch::Tensor& like() const { return first_; }
-
- private:
-  optim::Optimizer* optimizer_;
-  ::torch::Tensor first_;
-};
-
-// A number of it; `get` returns a reference. The one called `n_iter` tells whether there is a state.
-template <class Number, class Get>
-void add_number(LoopSession& loop, const std::string& name, const LbfgsState& state, bool decides, Get get) {
-  LoopAccess::add_state(loop, {.name = name,
-                               .dtype = trainhook::dtype_of<Number>,
-                               .shape = Shape{},
-                               .save =
-                                   [state, get] {
-                                     auto* const found = state.find();
-                                     return Tensor(found == nullptr ? Number{kAbsent} : get(*found));
-                                   },
-                               .prepare = [state, get, decides](const Tensor& value) -> std::function<void()> {
-                                 const Number number = value.scalar<Number>();
-                                 return [state, get, decides, number] {
-                                   if (decides && number == Number{kAbsent}) return state.remove();
-                                   if (!decides && state.find() == nullptr) return;
-                                   get(state.make()) = number;
-                                 };
-                               },
-                               .may_fail = true});
-}
-
-// Its tensors, given and taken as one: `get` returns an undefined tensor if there is none.
-template <class Get, class Set>
-void add_tensors(LoopSession& loop, const std::string& name, const LbfgsState& state, Get get, Set set) {
-  const DType dtype = dtype_of(state.like().scalar_type(), fmt::format("a parameter of '{}'", name));
-  LoopAccess::add_state(
-      loop, {.name = name,
-             .dtype = dtype,
-             .save =
-                 [state, get, dtype] {
-                   auto* const found = state.find();
-                   const ::torch::Tensor value = found == nullptr ? ::torch::Tensor() : get(*found);
-                   // LibTorch begins with an integer for H_diag.
-                   return value_or_empty(value.defined() ? value.to(state.like().scalar_type()) : value, dtype);
-                 },
-             .prepare = [state, set](const Tensor& value) -> std::function<void()> {
-               return [state, set, value] {
-                 if (state.find() == nullptr) return;
-                 const ::torch::NoGradGuard no_grad;
-                 set(state.make(),
-                     value.shape() == Shape{0} ? ::torch::Tensor() : from_tensor(value).to(state.like().device()));
-               };
-             },
-             .may_fail = true});
-}
-
-inline ::torch::Tensor stacked(const std::deque<::torch::Tensor>& tensors) {
-  return tensors.empty() ? ::torch::Tensor()
-                         : ::torch::stack(std::vector<::torch::Tensor>(tensors.begin(), tensors.end()));
-}
-
-inline std::deque<::torch::Tensor> unstacked(const ::torch::Tensor& tensors) {
-  std::deque<::torch::Tensor> all;
-  for (std::int64_t i = 0; tensors.defined() && i < tensors.size(0); ++i) all.push_back(tensors[i].clone());
-  return all;
-}
-
-inline void add_lbfgs(LoopSession& loop, std::string_view name, optim::LBFGS& optimizer) {
-  using State = optim::LBFGSParamState;
-  const LbfgsState state(optimizer);
-  const auto called = [name](std::string_view field) { return fmt::format("{}/all/{}", name, field); };
-  add_number<std::int64_t>(loop, called("n_iter"), state, true, [](State& of) -> std::int64_t& { return of.n_iter(); });
-  add_number<std::int64_t>(loop, called("func_evals"), state, false,
-                           [](State& of) -> std::int64_t& { return of.func_evals(); });
-  add_number<double>(loop, called("t"), state, false, [](State& of) -> double& { return of.t(); });
-  add_number<double>(loop, called("prev_loss"), state, false, [](State& of) -> double& { return of.prev_loss(); });
-  add_tensors(
-      loop, called("d"), state, [](State& of) { return of.d(); },
-      [](State& of, const ::torch::Tensor& value) { of.d(value); });
-  add_tensors(
-      loop, called("H_diag"), state, [](State& of) { return of.H_diag(); },
-      [](State& of, const ::torch::Tensor& value) { of.H_diag(value); });
-  add_tensors(
-      loop, called("prev_flat_grad"), state, [](State& of) { return of.prev_flat_grad(); },
-      [](State& of, const ::torch::Tensor& value) { of.prev_flat_grad(value); });
-  add_tensors(
-      loop, called("old_dirs"), state, [](State& of) { return stacked(of.old_dirs()); },
-      [](State& of, const ::torch::Tensor& value) { of.old_dirs(unstacked(value)); });
-  add_tensors(
-      loop, called("old_stps"), state, [](State& of) { return stacked(of.old_stps()); },
-      [](State& of, const ::torch::Tensor& value) { of.old_stps(unstacked(value)); });
-  add_tensors(
-      loop, called("ro"), state, [](State& of) { return stacked(of.ro()); },
-      [](State& of, const ::torch::Tensor& value) { of.ro(unstacked(value)); });
-  add_options<optim::LBFGSOptions>(loop, name, optimizer);
 }
 
 }  // namespace trainhook::libtorch::detail

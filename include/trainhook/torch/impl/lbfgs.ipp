@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of lbfgs.hpp.
+#pragma once
+
+#include <trainhook/torch/lbfgs.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/loop/state_binding.hpp>
+#include <trainhook/torch/optimizer_state.hpp>
+#include <trainhook/torch/tensors.hpp>
+
+namespace trainhook::libtorch::detail {
+
+// The one state of LBFGS, which it keeps for the first of its parameters.
+class LbfgsState {
+ public:
+  explicit LbfgsState(optim::Optimizer& optimizer)
+      : optimizer_(&optimizer), first_(optimizer.param_groups().at(0).params().at(0)) {}
+
+  [[nodiscard]] optim::LBFGSParamState* find() const { return find_state<optim::LBFGSParamState>(*optimizer_, first_); }
+  optim::LBFGSParamState& make() const { return make_state<optim::LBFGSParamState>(*optimizer_, first_); }
+  void remove() const { remove_state(*optimizer_, first_); }
+  [[nodiscard]] const ::torch::Tensor& like() const { return first_; }
+
+ private:
+  optim::Optimizer* optimizer_;
+  ::torch::Tensor first_;
+};
+
+// A number of it; `get` returns a reference. The one called `n_iter` tells whether there is a state.
+template <class Number, class Get>
+void add_number(LoopSession& loop, const std::string& name, const LbfgsState& state, bool decides, Get get) {
+  LoopAccess::add_state(loop, {.name = name,
+                               .dtype = trainhook::dtype_of<Number>,
+                               .shape = Shape{},
+                               .save =
+                                   [state, get] {
+                                     auto* const found = state.find();
+                                     return Tensor(found == nullptr ? Number{kAbsent} : get(*found));
+                                   },
+                               .prepare = [state, get, decides](const Tensor& value) -> std::function<void()> {
+                                 const Number number = value.scalar<Number>();
+                                 return [state, get, decides, number] {
+                                   if (decides && number == Number{kAbsent}) return state.remove();
+                                   if (!decides && state.find() == nullptr) return;
+                                   get(state.make()) = number;
+                                 };
+                               },
+                               .may_fail = true});
+}
+
+// Its tensors, given and taken as one: `get` returns an undefined tensor if there is none.
+template <class Get, class Set>
+void add_tensors(LoopSession& loop, const std::string& name, const LbfgsState& state, Get get, Set set) {
+  const DType dtype = dtype_of(state.like().scalar_type(), fmt::format("a parameter of '{}'", name));
+  LoopAccess::add_state(
+      loop, {.name = name,
+             .dtype = dtype,
+             .save =
+                 [state, get, dtype] {
+                   auto* const found = state.find();
+                   const ::torch::Tensor value = found == nullptr ? ::torch::Tensor() : get(*found);
+                   // LibTorch begins with an integer for H_diag.
+                   return value_or_empty(value.defined() ? value.to(state.like().scalar_type()) : value, dtype);
+                 },
+             .prepare = [state, set](const Tensor& value) -> std::function<void()> {
+               return [state, set, value] {
+                 if (state.find() == nullptr) return;
+                 const ::torch::NoGradGuard no_grad;
+                 set(state.make(),
+                     value.shape() == Shape{0} ? ::torch::Tensor() : from_tensor(value).to(state.like().device()));
+               };
+             },
+             .may_fail = true});
+}
+
+inline ::torch::Tensor stacked(const std::deque<::torch::Tensor>& tensors) {
+  return tensors.empty() ? ::torch::Tensor()
+                         : ::torch::stack(std::vector<::torch::Tensor>(tensors.begin(), tensors.end()));
+}
+
+inline std::deque<::torch::Tensor> unstacked(const ::torch::Tensor& tensors) {
+  std::deque<::torch::Tensor> all;
+  for (std::int64_t i = 0; tensors.defined() && i < tensors.size(0); ++i) all.push_back(tensors[i].clone());
+  return all;
+}
+
+void add_lbfgs(LoopSession& loop, std::string_view name, optim::LBFGS& optimizer) {
+  using State = optim::LBFGSParamState;
+  const LbfgsState state(optimizer);
+  const auto called = [name](std::string_view field) { return fmt::format("{}/all/{}", name, field); };
+  add_number<std::int64_t>(loop, called("n_iter"), state, true, [](State& of) -> std::int64_t& { return of.n_iter(); });
+  add_number<std::int64_t>(loop, called("func_evals"), state, false,
+                           [](State& of) -> std::int64_t& { return of.func_evals(); });
+  add_number<double>(loop, called("t"), state, false, [](State& of) -> double& { return of.t(); });
+  add_number<double>(loop, called("prev_loss"), state, false, [](State& of) -> double& { return of.prev_loss(); });
+  add_tensors(
+      loop, called("d"), state, [](State& of) { return of.d(); },
+      [](State& of, const ::torch::Tensor& value) { of.d(value); });
+  add_tensors(
+      loop, called("H_diag"), state, [](State& of) { return of.H_diag(); },
+      [](State& of, const ::torch::Tensor& value) { of.H_diag(value); });
+  add_tensors(
+      loop, called("prev_flat_grad"), state, [](State& of) { return of.prev_flat_grad(); },
+      [](State& of, const ::torch::Tensor& value) { of.prev_flat_grad(value); });
+  add_tensors(
+      loop, called("old_dirs"), state, [](State& of) { return stacked(of.old_dirs()); },
+      [](State& of, const ::torch::Tensor& value) { of.old_dirs(unstacked(value)); });
+  add_tensors(
+      loop, called("old_stps"), state, [](State& of) { return stacked(of.old_stps()); },
+      [](State& of, const ::torch::Tensor& value) { of.old_stps(unstacked(value)); });
+  add_tensors(
+      loop, called("ro"), state, [](State& of) { return stacked(of.ro()); },
+      [](State& of, const ::torch::Tensor& value) { of.ro(unstacked(value)); });
+  add_options<optim::LBFGSOptions>(loop, name, optimizer);
+}
+
+}  // namespace trainhook::libtorch::detail
