@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <trainhook/core/duration.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
@@ -40,6 +41,11 @@ struct RetryPolicy {
 
 namespace detail {
 
+/// True for the errors after which TensorFlow makes a session again: AbortedError and UnavailableError.
+[[nodiscard]] inline bool is_preemption(const std::exception_ptr& error) noexcept {
+  return is_any_of<AbortedError, UnavailableError>(error);
+}
+
 /// Applies a RetryPolicy to one monitored session, of which it knows nothing but the errors.
 class RecoveryPolicy {
  public:
@@ -49,8 +55,7 @@ class RecoveryPolicy {
   /// @throws InvalidArgumentError for a negative number.
   TRAINHOOK_DECL void validate() const;
 
-  /// True for errors after which the session is made again: AbortedError and UnavailableError, as in TensorFlow, and
-  /// what the user calls transient.
+  /// True for errors after which the session is made again: a preemption, and what the user calls transient.
   [[nodiscard]] TRAINHOOK_DECL bool is_loss(const std::exception_ptr& error) const noexcept;
 
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::exception_ptr> without_losses(

@@ -24,7 +24,7 @@ std::exception_ptr LastError::record() noexcept {
   try {
     throw;
   } catch (const OutOfRangeError& error) {
-    // Of a type that is derived from it nobody can make another object.
+    // The object of a derived type cannot be copied here.
     if (typeid(error) != typeid(OutOfRangeError) && typeid(error) != typeid(FollowedEndOfInput)) return error_;
     try {
       throw FollowedEndOfInput(error.what());

@@ -171,7 +171,7 @@ void LiveSession::guarded(FunctionRef<void()> body) {
       if (cause != failure) coordinator_->request_stop(failure);
       std::rethrow_exception(cause);
     }
-    if (is_lost && !is_any_of<AbortedError, UnavailableError>(failure))
+    if (is_lost && !is_preemption(failure))
       throw UnavailableError("the chief has given up the session: {}", describe(failure));
     throw;
   }

@@ -13,7 +13,6 @@
 #include <string_view>
 
 #include <trainhook/core/clock.hpp>
-#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/io/random_number.hpp>
@@ -37,8 +36,7 @@ void RecoveryPolicy::validate() const {
 
 bool RecoveryPolicy::is_loss(const std::exception_ptr& error) const noexcept {
   if (policy_.max_attempts == 0) return false;
-  const bool is_preemption = is_any_of<AbortedError, UnavailableError>(error);
-  if (is_preemption || !policy_.is_transient) return is_preemption;
+  if (is_preemption(error) || !policy_.is_transient) return is_preemption(error);
   try {
     return policy_.is_transient(error);
   } catch (...) {
