@@ -4,6 +4,7 @@
 /// is `trainhook::libtorch`, so that `using namespace trainhook` leaves `torch::` alone.
 #pragma once
 
+#include <trainhook/torch/data_loader.hpp>
 #include <trainhook/torch/generators.hpp>
 #include <trainhook/torch/modules.hpp>
 #include <trainhook/torch/optimizers.hpp>

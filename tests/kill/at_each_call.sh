@@ -3,9 +3,9 @@
 # Kills a program at its calls that change a file, one after the other, and starts it again: the last checkpoints, of the model, its input and those
 # kept as best ones, have the bytes of those of a run that was not killed. So they have if signals interrupt every second call, and the others read
 # and write only half of what they are asked for.
-# at_each_call.sh <each so many calls> <directory that it trains in, below the present one> <program> [argument]...
+# at_each_call.sh <each so many calls, unless KILL_EVERY says another number> <directory that it trains in, below the present one> <program> [argument]...
 set -euo pipefail
-every=$1 directory=$2
+every=${KILL_EVERY:-$1} directory=$2
 shift 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -13,6 +13,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/torch/tensors.hpp>
 
 namespace trainhook::libtorch {

@@ -11,6 +11,7 @@
 #include <torch/torch.h>
 
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/events/summary_reader.hpp>
 
 namespace trainhook::libtorch {

@@ -130,15 +130,16 @@ void add_options(LoopSession& loop, std::string_view name, optim::Optimizer& opt
     };
     each_option(options(), [&](std::string_view option, auto& value) {
       using Number = std::decay_t<decltype(value)>;
-      add_option<Number>(loop, fmt::format("{}/group_{}/{}", name, group, option), [options, option]() -> Number& {
-        Number* found = nullptr;
-        each_option(options(), [&](std::string_view each, auto& one) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Number>) {
-            if (each == option) found = &one;
-          }
-        });
-        return *found;
-      });
+      add_option<Number>(loop, std::string(name) + "/group_" + std::to_string(group) + "/" + std::string(option),
+                         [options, option]() -> Number& {
+                           Number* found = nullptr;
+                           each_option(options(), [&](std::string_view each, auto& one) {
+                             if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Number>) {
+                               if (each == option) found = &one;
+                             }
+                           });
+                           return *found;
+                         });
     });
   }
 }

@@ -21,77 +21,67 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/loop/state_binding.hpp>
 
-namespace trainhook::libtorch {
+namespace trainhook::libtorch::detail {
 
-struct Sampler::State {
-  State(std::int64_t examples, const SamplerOptions& given) : size(examples), options(given) {}
+BatchOrder::BatchOrder(std::int64_t size, const SamplerOptions& options) : size_(size), options_(options) { go_to({}); }
 
-  // Goes to the first batch of an epoch.
-  void begin(std::int64_t number) {
-    epoch = number;
-    taken = 0;
-    if (order.empty() || options.shuffle) {
-      order.resize(static_cast<std::size_t>(size));
-      std::iota(order.begin(), order.end(), std::int64_t{0});
-    }
-    if (!options.shuffle) return;
-    PhiloxGenerator random(options.seed, static_cast<std::uint64_t>(number));
-    for (std::size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[static_cast<std::size_t>(random.uniform_below(i))]);
-  }
+const std::vector<std::int64_t>& BatchOrder::next() {
+  if (is_over()) go_to({.epoch = position_.epoch + 1});
+  const std::int64_t count = (std::min)(options_.batch, size_ - position_.taken);
+  const auto first = order_.begin() + position_.taken;
+  batch_.assign(first, first + count);
+  position_.taken += count;
+  return batch_;
+}
 
-  [[nodiscard]] bool is_over() const { return size - taken < (options.drop_last ? options.batch : 1); }
+void BatchOrder::check(Position position, std::string_view name) const {
+  if (position.epoch >= 0 && position.taken >= 0 && position.taken <= size_) return;
+  throw DataLossError("'{}': the position {} of epoch {} is none of {} examples", name, position.taken, position.epoch,
+                      size_);
+}
 
-  std::int64_t size;
-  SamplerOptions options;
-  std::int64_t epoch = 0;
-  std::int64_t taken = 0;  // of this epoch
-  std::vector<std::int64_t> order;
-  std::vector<std::int64_t> batch;
-};
+void BatchOrder::go_to(Position position) {
+  position_ = position;
+  if (!order_.empty() && !options_.shuffle) return;
+  order_.resize(static_cast<std::size_t>(size_));
+  std::iota(order_.begin(), order_.end(), std::int64_t{0});
+  if (!options_.shuffle) return;
+  PhiloxGenerator random(options_.seed, static_cast<std::uint64_t>(position.epoch));
+  for (std::size_t i = order_.size(); i > 1; --i)
+    std::swap(order_[i - 1], order_[static_cast<std::size_t>(random.uniform_below(i))]);
+}
 
-Sampler::Sampler(LoopSession& loop, std::string_view name, std::int64_t size, const SamplerOptions& options)
-    : state_(std::make_shared<State>(size, options)) {
+std::shared_ptr<BatchOrder> add_batch_order(LoopSession& loop, std::string_view name, std::int64_t size,
+                                            const SamplerOptions& options) {
   if (size < 1 || options.batch < 1 || (options.drop_last && options.batch > size))
     throw InvalidArgumentError(
-        "Sampler '{}': batches of {} of {} examples; both must be positive, and without the rest "
-        "of an epoch a batch must not be larger than it",
+        "'{}': batches of {} of {} examples; both must be positive, and without the rest of an epoch a batch must not "
+        "be larger than it",
         name, options.batch, size);
-  state_->begin(0);
+  auto order = std::make_shared<BatchOrder>(size, options);
   trainhook::detail::LoopAccess::add_state(
       loop, {.name = std::string(name),
              .dtype = DType::Int64,
              .shape = Shape{2},
              .save =
-                 [state = state_] {
-                   return Tensor::of<std::int64_t>({state->epoch, state->taken});
+                 [order] {
+                   return Tensor::of<std::int64_t>({order->position().epoch, order->position().taken});
                  },
-             .prepare = [state = state_, called = std::string(name)](const Tensor& value) -> std::function<void()> {
-               const std::int64_t epoch = value.data<std::int64_t>()[0];
-               const std::int64_t taken = value.data<std::int64_t>()[1];
-               if (epoch < 0 || taken < 0 || taken > state->size)
-                 throw DataLossError("'{}': the position {} of epoch {} is none of {} examples", called, taken, epoch,
-                                     state->size);
-               return [state, epoch, taken] {
-                 state->begin(epoch);
-                 state->taken = taken;
-               };
+             .prepare = [order, called = std::string(name)](const Tensor& value) -> std::function<void()> {
+               const auto saved = value.data<std::int64_t>();
+               const BatchOrder::Position position{.epoch = saved[0], .taken = saved[1]};
+               order->check(position, called);
+               return [order, position] { order->go_to(position); };
              },
-             .reset = [state = state_] { state->begin(0); },
+             .reset = [order] { order->go_to({}); },
              .may_fail = true});
+  return order;
 }
 
-const std::vector<std::int64_t>& Sampler::next_indices() {
-  if (state_->is_over()) state_->begin(state_->epoch + 1);
-  const std::int64_t count = (std::min)(state_->options.batch, state_->size - state_->taken);
-  const auto first = state_->order.begin() + state_->taken;
-  state_->batch.assign(first, first + count);
-  state_->taken += count;
-  return state_->batch;
-}
+}  // namespace trainhook::libtorch::detail
+
+namespace trainhook::libtorch {
 
 ::torch::Tensor Sampler::next() { return ::torch::tensor(next_indices(), ::torch::kLong); }
-
-std::int64_t Sampler::epoch() const noexcept { return state_->is_over() ? state_->epoch + 1 : state_->epoch; }
 
 }  // namespace trainhook::libtorch
