@@ -42,7 +42,6 @@ TEST(Crc32c, GivesThePublishedValues) {
   for (const Vector& vector : vectors()) {
     EXPECT_EQ(crc32c::value(vector.input), vector.crc) << vector.input;
     EXPECT_EQ(crc32c::mask(vector.crc), vector.masked) << vector.input;
-    EXPECT_EQ(crc32c::unmask(vector.masked), vector.crc) << vector.input;
   }
 }
 

@@ -17,7 +17,6 @@
 #include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/io/file_system.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook::detail {
@@ -81,6 +80,11 @@ struct CheckpointClaim {
   void keep_directory(SessionRunContext& context) const {
     if (hold != nullptr) hold->keep(context);
   }
+
+  /// Takes the state of all companions, on the thread that runs the session. `before_model` confirms the directory
+  /// first.
+  [[nodiscard]] TRAINHOOK_DECL CheckpointCompanion::Commit take_companions(SessionRef session,
+                                                                           std::int64_t global_step) const;
 
   /// Call it before each commit, on any thread. @throws FailedPreconditionError if another process has taken the
   /// directory over.

@@ -13,7 +13,6 @@
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_directory.hpp>
-#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Saver: saves the state of a session in checkpoints and restores it.
+/// Saver: saves the state of a session in checkpoints and restores it. OtherParts: what other processes add to one.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,33 @@
 
 namespace trainhook {
 
+class BundleWriter;
 class Clock;
 class Graph;
 
 namespace detail {
 
-class OtherParts;
+struct BundlePart;
 class Retention;
+
+/// The parts of a checkpoint that other processes write: the interface of PartsOfOthers, so that programs of one
+/// process contain none of its code.
+class OtherParts {
+ public:
+  OtherParts() = default;
+  OtherParts(const OtherParts&) = delete;
+  OtherParts& operator=(const OtherParts&) = delete;
+  virtual ~OtherParts() = default;
+
+  /// True if another part has the variable.
+  [[nodiscard]] virtual bool has(const std::string& name) const = 0;
+
+  /// This process's part, number 0.
+  [[nodiscard]] virtual const BundlePart& own() const noexcept = 0;
+
+  /// Waits for all other parts and adds them. Call it once, on any thread. @throws the error of a part.
+  virtual void add_to(BundleWriter& writer) = 0;
+};
 
 /// Asks a saver to store one piece of a session's `Input` state in the model's checkpoint: an item of the collection
 /// `saveable_objects`.

@@ -14,11 +14,8 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/refusal.hpp>
-#include <trainhook/data/cardinality.hpp>
 #include <trainhook/data/dataset_iterator.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/generator.hpp>
-#include <trainhook/data/map_function.hpp>
 
 namespace trainhook {
 

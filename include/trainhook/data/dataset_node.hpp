@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/cardinality.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
 #include <trainhook/data/source_digest.hpp>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Element: the tensors that flow through an input pipeline. RowSource: a source with random access.
+/// Element: the tensors that flow through an input pipeline. RowSource: a source with random access. Generator,
+/// MapFunction and FilterFunction: what users give to a pipeline.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +19,10 @@
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook {
+
+/// `Dataset::cardinality` returns these, as in TensorFlow, if the elements never end or their number is unknown.
+inline constexpr std::int64_t kInfiniteCardinality = -1;
+inline constexpr std::int64_t kUnknownCardinality = -2;
 
 /// One element of a dataset: its components, for example an image and a label.
 using Element = std::vector<Tensor>;
@@ -72,6 +78,19 @@ class RowSource {
   /// Fetches several elements as one with a leading dimension. `indices` is not empty.
   TRAINHOOK_DECL virtual void gather(std::span<const std::int64_t> indices, Element& batch) const;
 };
+
+/// One pass over the elements of a generator. `next` stores the next element in its argument and returns true, or
+/// returns false at the end. `save` and `restore` save its position; without them the pipeline has external state. If
+/// `prefetch` or a parallel `map` follows, another thread calls `next`, and `save` before it. `next` may then wait for
+/// the program, but must return before the iterator is restored or destroyed.
+struct Generator {
+  std::function<bool(Element& element)> next{};
+  std::function<std::string()> save{};
+  std::function<void(std::string_view state)> restore{};
+};
+
+using MapFunction = std::function<Element(Element element)>;
+using FilterFunction = std::function<bool(const Element& element)>;
 
 }  // namespace trainhook
 

@@ -13,7 +13,6 @@
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
-#include <trainhook/data/map_function.hpp>
 
 namespace trainhook {
 

@@ -16,7 +16,6 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/generator.hpp>
 #include <trainhook/data/iterator_state.hpp>
 #include <trainhook/data/source_digest.hpp>
 

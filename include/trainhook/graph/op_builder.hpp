@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>

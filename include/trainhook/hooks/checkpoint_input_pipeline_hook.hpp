@@ -89,7 +89,6 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
  private:
   [[nodiscard]] TRAINHOOK_DECL static Options options_for(const detail::CheckpointTarget& target,
                                                           ExternalStatePolicy policy);
-  TRAINHOOK_DECL static void check_name(std::string_view option, const std::string& name);
   TRAINHOOK_DECL void check_iterators(const Graph& graph) const;
   // The claim of the saver hook to join; null if there is none and this hook saves by itself.
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> find_claim(const Graph& graph) const;

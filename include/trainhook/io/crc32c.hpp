@@ -69,11 +69,6 @@ inline constexpr std::uint32_t kMaskDelta = 0xa282ead8u;
   return ((crc >> 15) | (crc << 17)) + kMaskDelta;
 }
 
-[[nodiscard]] constexpr std::uint32_t unmask(std::uint32_t masked) noexcept {
-  const std::uint32_t rotated = masked - kMaskDelta;
-  return (rotated >> 17) | (rotated << 15);
-}
-
 /// Whether a stored checksum matches the computed one. Every reader compares here.
 [[nodiscard]] constexpr bool agree(std::uint32_t stored, std::uint32_t computed) noexcept { return stored == computed; }
 

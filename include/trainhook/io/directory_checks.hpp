@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What the directory of a run must allow, found out when its session is made and not when it first saves.
+/// What names of files and the directory of a run must be, found out when its session is made and not when it first
+/// saves.
 #pragma once
 
 #include <string>
@@ -10,6 +11,9 @@
 #include <trainhook/io/file_system.hpp>
 
 namespace trainhook::detail {
+
+/// @throws InvalidArgumentError, naming the option of `what`, if `name` is empty or has a directory.
+TRAINHOOK_DECL void expect_file_name(std::string_view what, std::string_view option, std::string_view name);
 
 /// Asks the file system whether it takes a name; creates nothing. Other failures come when the file is written.
 /// @param path with the longest name that files in its directory will have

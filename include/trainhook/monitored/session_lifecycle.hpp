@@ -17,6 +17,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
+#include <trainhook/monitored/kept_stop.hpp>
 #include <trainhook/monitored/last_error.hpp>
 #include <trainhook/monitored/live_session.hpp>
 #include <trainhook/monitored/monitored_session_options.hpp>
@@ -31,8 +32,7 @@ namespace trainhook::detail {
 
 /// The part of a monitored session that does not depend on the engine, held by a SessionHandle: owns the creator, the
 /// hooks, their services and the live session, which it makes again after a loss. Source: TensorFlow's
-/// `_MonitoredSession` with its
-/// `_RecoverableSession`, which retries endlessly and without waiting.
+/// `_MonitoredSession` with its `_RecoverableSession`, which retries endlessly and without waiting.
 class SessionLifecycle {
  public:
   /// Calls the hooks' `begin` and creates the session. If that fails, hooks that have begun get `abort`.
@@ -132,8 +132,6 @@ class SessionLifecycle {
   TRAINHOOK_DECL bool with_session(FunctionRef<void()> body);
   TRAINHOOK_DECL void create();
   TRAINHOOK_DECL void prepare_recovery(const std::exception_ptr& error);  // throws it if there is to be none
-  TRAINHOOK_DECL void keep_stop();
-  TRAINHOOK_DECL void repeat_stop(std::optional<std::int64_t> resumed_at);
   TRAINHOOK_DECL void report_recovery(std::optional<std::int64_t> resumed_at);
 
   std::shared_ptr<SessionPeers> peers_;
@@ -159,9 +157,7 @@ class SessionLifecycle {
   bool was_made_ = false;    // false until the first session exists
   std::exception_ptr loss_;  // why the session could not be made again in `should_stop`
   std::optional<Recovery> pending_;
-  std::optional<std::int64_t> stop_since_;  // of a request in a session that was lost; see LiveSession
-  std::string stop_reason_;                 // of that request
-  bool stop_is_interruption_ = false;       // see HookServices::is_interrupted
+  KeptStop stop_;
 };
 
 /// Owns a lifecycle, whose address does not change when this is moved. One that was moved from has none.

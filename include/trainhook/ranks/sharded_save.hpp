@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
-#include <trainhook/checkpoint/other_parts.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/process_mark.hpp>

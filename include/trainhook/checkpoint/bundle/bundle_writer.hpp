@@ -72,9 +72,6 @@ class BundleWriter {
 
   [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
 
-  /// The bytes of all tensors added so far.
-  [[nodiscard]] std::uint64_t bytes_added() const noexcept { return full_bytes_ + offset_; }
-
   /// Stores a tensor. Names may come in any order; sort them to get the same bytes as TensorFlow's Saver.
   /// @throws InvalidArgumentError for a name that is empty, starts with NUL or was used before, or a Tensor without a
   /// value.

@@ -11,7 +11,6 @@
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
-#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
@@ -45,6 +44,20 @@ inline void log_what_was_finished(const InterruptedSaves& found, const std::stri
       "{} in {}: data without an index, such as a copy in progress leaves, the first {}. No saver wrote it, so it "
       "stays; remove it if it is not needed",
       found.incomplete.size(), directory, found.incomplete.front());
+}
+
+CheckpointCompanion::Commit CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step) const {
+  auto taken = std::make_shared<std::vector<CheckpointCompanion::Commit>>();
+  for (const auto& companion : companions) taken->push_back(companion->take(session, global_step));
+  return {.before_model =
+              [this, taken, global_step] {
+                confirm_directory(global_step);
+                for (const CheckpointCompanion::Commit& commit : *taken) commit.before_model();
+              },
+          .after_model =
+              [taken] {
+                for (const CheckpointCompanion::Commit& commit : *taken) commit.after_model();
+              }};
 }
 
 std::shared_ptr<DirectoryHold> take_directory(SessionServices& services, const CheckpointClaim& wanted) {

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

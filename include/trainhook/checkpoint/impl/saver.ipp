@@ -15,11 +15,9 @@
 
 #include <trainhook/checkpoint/bundle/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
-#include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/checkpoint/checkpoint_directory.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
-#include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
@@ -33,6 +31,7 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 
@@ -305,10 +304,7 @@ StateValues Saver::read_state(const CheckpointContents& contents, const std::str
 }
 
 void Saver::validate(const SaveRequest& request) const {
-  if (request.latest_filename.empty() || request.latest_filename.find('/') != std::string::npos) {
-    throw InvalidArgumentError("Saver: latest_filename is '{}'; it must be a file name without directory",
-                               request.latest_filename);
-  }
+  detail::expect_file_name("Saver", "latest_filename", request.latest_filename);
   if (base_name(request.save_path) == request.latest_filename && !request.global_step && !options_.sharded) {
     throw InvalidArgumentError("Saver: save_path '{}' collides with the state file '{}'; choose another",
                                request.save_path, request.latest_filename);

@@ -13,7 +13,6 @@
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>

@@ -5,7 +5,6 @@
 
 #include <trainhook/events/histogram_source.hpp>
 
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 
 namespace trainhook::detail {

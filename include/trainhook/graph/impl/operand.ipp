@@ -5,7 +5,6 @@
 
 #include <trainhook/graph/operand.hpp>
 
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>

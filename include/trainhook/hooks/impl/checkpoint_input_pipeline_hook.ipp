@@ -14,14 +14,13 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/iterator_saveable.hpp>
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/io/file_system.hpp>
+#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -33,8 +32,8 @@ CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipeline
 CheckpointInputPipelineHook::~CheckpointInputPipelineHook() = default;
 
 CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options options) : options_(std::move(options)) {
-  check_name("checkpoint_basename", options_.checkpoint_basename);
-  check_name("latest_filename", options_.latest_filename);
+  detail::expect_file_name("CheckpointInputPipelineHook", "checkpoint_basename", options_.checkpoint_basename);
+  detail::expect_file_name("CheckpointInputPipelineHook", "latest_filename", options_.latest_filename);
   if (options_.checkpoint_basename == options_.latest_filename) {
     throw InvalidArgumentError("CheckpointInputPipelineHook: checkpoint_basename and latest_filename are both '{}'",
                                options_.latest_filename);
@@ -136,12 +135,6 @@ void CheckpointInputPipelineHook::save(SessionRef session, std::int64_t step) {
 void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept {
   files_.reset();
   condition_.reset();
-}
-
-void CheckpointInputPipelineHook::check_name(std::string_view option, const std::string& name) {
-  if (!name.empty() && name.find('/') == std::string::npos) return;
-  throw InvalidArgumentError("CheckpointInputPipelineHook: {} is '{}'; it must be a file name without directory",
-                             option, name);
 }
 
 void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {

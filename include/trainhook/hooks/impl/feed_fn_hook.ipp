@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/inline_vector.hpp>
 
 namespace trainhook {
 

@@ -60,9 +60,7 @@ class CheckpointJob {
   [[nodiscard]] TRAINHOOK_DECL bool is_due(SessionRunContext& context) const;
 
   /// Refreshes the hold on the directory; call it after each run.
-  void keep_directory(SessionRunContext& context) const {
-    if (claim_ != nullptr) claim_->keep_directory(context);
-  }
+  void keep_directory(SessionRunContext& context) const { claim_->keep_directory(context); }
 
   /// Does the whole save on this thread. Returns true if a listener requests a stop.
   TRAINHOOK_DECL bool save_now(SessionRef session, std::int64_t step);

@@ -11,6 +11,11 @@
 
 namespace trainhook::detail {
 
+void expect_file_name(std::string_view what, std::string_view option, std::string_view name) {
+  if (!name.empty() && name.find('/') == std::string_view::npos) return;
+  throw InvalidArgumentError("{}: {} is '{}'; it must be a file name without directory", what, option, name);
+}
+
 void expect_name_fits(FileSystem& file_system, const std::string& path, std::string_view what) {
   const std::string_view name = base_name(path);
   std::string directory = parent_path(path);

@@ -11,7 +11,6 @@
 #include <exception>
 #include <utility>
 
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>

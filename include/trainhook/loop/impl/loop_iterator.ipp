@@ -13,8 +13,6 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/iterator_resource.hpp>
-#include <trainhook/data/iterator_state.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/loop/state_binding.hpp>
 
 namespace trainhook {

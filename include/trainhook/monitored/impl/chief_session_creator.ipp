@@ -10,7 +10,6 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/graph/node.hpp>

@@ -16,7 +16,6 @@
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
-#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/stop_after_n_evals_hook.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_session.hpp>

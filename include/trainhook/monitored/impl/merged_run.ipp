@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/inline_vector.hpp>
 #include <trainhook/graph/node.hpp>
 

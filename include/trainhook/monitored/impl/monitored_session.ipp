@@ -6,7 +6,6 @@
 #include <trainhook/monitored/monitored_session.hpp>
 
 #include <trainhook/core/shared.hpp>
-#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 
 namespace trainhook::detail {

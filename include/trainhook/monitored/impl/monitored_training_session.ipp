@@ -20,7 +20,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
-#include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/signal_hook.hpp>

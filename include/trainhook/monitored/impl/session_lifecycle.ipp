@@ -242,7 +242,7 @@ void SessionLifecycle::stop_after_run() noexcept {
   if (live_ != nullptr) {
     live_->request_stop();
   } else {
-    stop_since_ = LiveSession::kAlways;
+    stop_.request();
   }
 }
 
@@ -331,9 +331,9 @@ void SessionLifecycle::create() {
   made->start(creator_->is_chief());
   live_ = std::move(made);
   services_.set_session(live_->session());
-  if (pending_ || stop_since_) {
+  if (pending_ || stop_.is_requested()) {
     const std::optional<std::int64_t> resumed_at = step_of(live_->session());
-    repeat_stop(resumed_at);
+    stop_.repeat_in(*live_, services_, resumed_at);
     if (pending_) report_recovery(resumed_at);
   }
   was_made_ = true;
@@ -342,7 +342,7 @@ void SessionLifecycle::create() {
 void SessionLifecycle::prepare_recovery(const std::exception_ptr& error) {
   if (!pending_) pending_.emplace();
   pending_->cause = error;
-  keep_stop();
+  stop_.take_from(live_.get(), services_);
   services_.set_session({});
   if (live_ != nullptr) {
     pending_->lost_at = step_of(live_->session());
@@ -358,37 +358,6 @@ void SessionLifecycle::prepare_recovery(const std::exception_ptr& error) {
   pending_->attempt = recovery_.begin_attempt();
   log_warning("the session is lost and recreated, attempt {}: {}", pending_->attempt, describe(error));
   recovery_.back_off();
-}
-
-void SessionLifecycle::keep_stop() {
-  const bool is_interruption = services_.is_interrupted();
-  std::string reason = services_.take_stop_reason();
-  if (live_ == nullptr) return;  // what hooks request while a session is created, they request again
-  stop_is_interruption_ = false;
-  if (const std::optional<std::int64_t> since = live_->stop_since()) {
-    stop_since_ = since;
-    stop_reason_ = std::move(reason);
-    stop_is_interruption_ = is_interruption;
-  }
-  if (live_->thread_requested_stop()) {
-    stop_since_ = LiveSession::kAlways;
-    if (!stop_is_interruption_) stop_reason_ = "a background thread requested a stop";
-  }
-}
-
-void SessionLifecycle::repeat_stop(std::optional<std::int64_t> resumed_at) {
-  const std::optional<std::int64_t> since = std::exchange(stop_since_, std::nullopt);
-  if (!since) return;
-  if (resumed_at && *resumed_at < *since) {
-    log_warning(
-        "a hook had requested a stop at step {} ({}), and the session continues from step {}: the request is dropped, "
-        "and the hook is asked again",
-        *since, stop_reason_, *resumed_at);
-    return;
-  }
-  live_->request_stop(*since);
-  services_.set_stop_reason(stop_reason_, stop_is_interruption_);
-  log_warning("a stop had been requested before the session was lost: the loop ends here");
 }
 
 void SessionLifecycle::report_recovery(std::optional<std::int64_t> resumed_at) {

@@ -7,7 +7,6 @@
 
 #include <utility>
 
-#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 
 namespace trainhook::detail {

@@ -9,6 +9,7 @@
 
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
 #include <trainhook/monitored/impl/evaluate_once.ipp>
+#include <trainhook/monitored/impl/kept_stop.ipp>
 #include <trainhook/monitored/impl/last_error.ipp>
 #include <trainhook/monitored/impl/live_session.ipp>
 #include <trainhook/monitored/impl/merged_run.ipp>

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/checkpoint_messages.hpp>
-#include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
 

@@ -77,10 +77,8 @@ void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const
 }
 
 std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
-  std::vector<CheckpointCompanion::Commit> companions;
-  for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
-  claim_->confirm_directory(step);  // before the input's commit, too
-  for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
+  const CheckpointCompanion::Commit companions = claim_->take_companions(session, step);
+  companions.before_model();
   const NamedTensor metric{value_name(), Tensor(value)};
   SaveRequest request{.save_path = join_path(claim_->directory, claim_->basename),
                       .global_step = step,
@@ -102,7 +100,7 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
   }
   all.push_back({.step = step, .value = value, .prefix = prefix});
   settle(std::move(all));
-  for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
+  companions.after_model();
   return prefix;
 }
 

@@ -11,8 +11,6 @@
 #include <vector>
 
 #include <trainhook/checkpoint/bundle/device_read.hpp>
-#include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/other_parts.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
@@ -28,6 +26,7 @@
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/saving/graph_export.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 
@@ -57,11 +56,7 @@ void CheckpointJob::check_options() const {
   if (options_.saver != nullptr && options_.scaffold != nullptr) {
     throw InvalidArgumentError("{}: saver and scaffold are both given; give one of them", hook_);
   }
-  const std::string& basename = options_.checkpoint_basename;
-  if (basename.empty() || basename.find('/') != std::string::npos) {
-    throw InvalidArgumentError("{}: checkpoint_basename is '{}'; it must be a file name without directory", hook_,
-                               basename);
-  }
+  expect_file_name(hook_, "checkpoint_basename", options_.checkpoint_basename);
   if (options_.tolerated_save_failures < 0) {
     throw InvalidArgumentError("{}: tolerated_save_failures is {}; it must not be negative", hook_,
                                options_.tolerated_save_failures);
@@ -191,23 +186,19 @@ void CheckpointJob::announce(SessionRef session, std::int64_t step) {
 }
 
 Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest request, Commit when) {
-  std::vector<CheckpointCompanion::Commit> companions;
-  if (claim_ != nullptr) {
-    for (const auto& companion : claim_->companions) companions.push_back(companion->take(session, step));
-  }
+  CheckpointCompanion::Commit companions = claim_->take_companions(session, step);
   pending_ = request.others;
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
-  if (claim_ != nullptr) request.before_commit = [this, step] { claim_->confirm_directory(step); };
+  request.before_commit = [this, step] { claim_->confirm_directory(step); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
   std::optional<Snapshot> snapshot;
   if (when == Commit::Later) snapshot = saver->snapshot(session, request.others.get());
   return {step, [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
                  request = std::move(request)] {
-            if (request.before_commit) request.before_commit();  // before the input's commit, too
             flush_events();
-            for (const CheckpointCompanion::Commit& companion : companions) companion.before_model();
+            companions.before_model();
             std::string prefix = snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
-            for (const CheckpointCompanion::Commit& companion : companions) companion.after_model();
+            companions.after_model();
             return prefix;
           }};
 }
@@ -296,7 +287,7 @@ void CheckpointJob::end(SessionRef session) {
     if (last_saved_ != step) {
       is_last_save_ = true;
       save_now(session, step);
-    } else if (claim_ != nullptr) {
+    } else {
       claim_->confirm_directory(step);
       find_saver(session.graph())->tidy(save_path());
       for (const auto& companion : claim_->companions) companion->tidy(step);

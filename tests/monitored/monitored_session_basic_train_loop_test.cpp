@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// basic_train_loop: it ends with the session, and goes on after an AbortedError only.
-#include <trainhook/monitored/basic_train_loop.hpp>
+#include <trainhook/monitored/monitored_session.hpp>
 
 #include <string>
 
