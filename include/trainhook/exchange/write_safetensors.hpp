@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// write_safetensors: tensors, or a checkpoint, as a safetensors file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/io/file_system.hpp>
+
+namespace trainhook {
+
+struct SafetensorsOptions {
+  /// Pairs of a beginning of names and what replaces it; the first pair that fits a name counts: `{{"net/", ""}}`.
+  std::vector<std::pair<std::string, std::string>> rename{};
+
+  /// Floating-point tensors are rounded to this dtype; others stay. None: all stay.
+  std::optional<DType> dtype{};
+
+  /// Texts for `__metadata__`. Hugging Face's transformers wants `{{"format", "pt"}}`.
+  std::map<std::string, std::string> metadata{};
+
+  /// Bytes of tensors in one file. If they are more in all, `model.safetensors` becomes
+  /// `model-00001-of-00003.safetensors` and so on with `model.safetensors.index.json`; a larger tensor has a file of
+  /// its own. 0: a single file.
+  std::uint64_t max_shard_size = 0;
+
+  FileSystem* file_system = nullptr;  ///< null: the disk
+};
+
+/// Writes the tensors of a checkpoint, one after the other, so that it needs the memory of the largest. Returns the
+/// names of what it leaves out, which a line in the log says too: texts, complex128, and what begins with
+/// `_trainhook/`, the state of hooks. The directory is created if it is missing. A single file is replaced as a whole:
+/// at any moment there is the old one or the new one. Shards replace none, and their index comes last. Source:
+/// `safetensors.numpy.save_file`, whose bytes these are; `huggingface_hub.save_torch_model` for shards.
+/// @throws InvalidArgumentError if `dtype` is not a floating-point dtype, or two tensors would have one name;
+/// AlreadyExistsError if shards would replace a file; FailedPreconditionError if a file of that name is no safetensors
+/// file; otherwise as BundleReader and FileSystem. After an error there is no new file.
+TRAINHOOK_DECL std::vector<std::string> write_safetensors(const std::string& path, const BundleReader& checkpoint,
+                                                          const SafetensorsOptions& options = {});
+
+/// The same for tensors in memory. @throws as above, and InvalidArgumentError for a dtype that the format lacks.
+TRAINHOOK_DECL void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                                      const SafetensorsOptions& options = {});
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/exchange/impl/write_safetensors.ipp>
+#endif
