@@ -16,7 +16,7 @@ echo "interop: TensorFlow is ready after $((SECONDS - start)) s"
 
 "$root/.ci/configure" gcc -DTRAINHOOK_BUILD_EXAMPLES=ON -DTRAINHOOK_BUILD_INTEROP=ON
 cmake --build "$build" --target quickstart continue_training write_op_cases write_shape_cases write_models run_imported run_tutorials write_systems write_data \
-  write_summaries write_runs write_metrics write_hooks write_estimator rewrite_checkpoint manage_checkpoints train_ranks start_warm checkpoint
+  write_summaries write_runs write_metrics write_hooks write_estimator rewrite_checkpoint rewrite_exchange manage_checkpoints train_ranks start_warm checkpoint
 
 # One thread and no optimising compiler, so that figures are repeatable; no GPU is looked for.
 export TRAINHOOK_BUILD=$build TRAINHOOK_SOURCE=$root
