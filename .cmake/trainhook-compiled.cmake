@@ -45,6 +45,7 @@ function(trainhook_compiled_libraries include)
   trainhook_compiled_library(mpi_compiled OF mpi INCLUDE ${include} SOURCES mpi/impl/src
     LINK trainhook::ranks_compiled trainhook::model_compiled)
   trainhook_compiled_library(torch_compiled OF torch INCLUDE ${include} SOURCES torch/impl/src LINK trainhook::compiled)
+  trainhook_compiled_library(exchange_compiled OF exchange INCLUDE ${include} SOURCES exchange/impl/src LINK trainhook::compiled)
   # It sees Eigen under a name of its own: its inline functions must not merge with those of a user's file that is built for another processor.
   trainhook_compiled_library(engine_compiled OF engine INCLUDE ${include} SOURCES engine/impl/src_1
     FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3 engine/kernels/impl/src_4

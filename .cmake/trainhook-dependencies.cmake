@@ -76,6 +76,12 @@ function(trainhook_find_torch missing)
   set(${missing} ${packages} PARENT_SCOPE)
 endfunction()
 
+function(trainhook_find_exchange missing)
+  set(packages)
+  trainhook_find_headers(trainhook::json_headers nlohmann/json.hpp nlohmann-json3-dev packages nlohmann_json::nlohmann_json nlohmann_json)
+  set(${missing} ${packages} PARENT_SCOPE)
+endfunction()
+
 function(trainhook_find_media missing)
   set(packages)
   find_package(ZLIB QUIET)
