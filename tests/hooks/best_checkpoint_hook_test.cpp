@@ -76,6 +76,17 @@ TEST(BestCheckpointHook, KeepsSoManyOfThem) {
   EXPECT_THAT(on_disk(outside.disk), ElementsAre("best/model.ckpt-2", "best/model.ckpt-5"));
 }
 
+TEST(BestCheckpointHook, CallsOnBestWithEachNewBestOnceItIsOnDisk) {
+  Outside outside;
+  std::vector<std::string> told;
+  Training training(outside, {.keep = 2, .directory = "best", .on_best = [&](const BestCheckpoint& best) {
+                                told.push_back(fmt::format("{} {} {}", best.step, best.value, best.prefix));
+                                EXPECT_EQ(on_disk(outside.disk).back(), best.prefix);
+                              }});
+  training.train({3, 1, 2, 1, 0.5});
+  EXPECT_THAT(told, ElementsAre("1 3 best/model.ckpt-1", "2 1 best/model.ckpt-2", "5 0.5 best/model.ckpt-5"));
+}
+
 TEST(BestCheckpointHook, SaysWhatItSavesAndRemoves) {
   LogLines log;
   Outside outside;

@@ -16,9 +16,7 @@
 #include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/hooks/saving/best_checkpoints.hpp>
 #include <trainhook/session/coordinator.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
-#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook::detail {
 
@@ -111,6 +109,7 @@ void BestCheckpointHook::consider(SessionRef session, std::int64_t step, const P
   best_ = folder_->best();
   log_info("BestCheckpointHook: {} = {:.6g} at step {} is {}; saved as {}.", options_.metric, metric.value, step,
            best_.front().step == step ? "the best so far" : fmt::format("among the best {}", options_.keep), prefix);
+  if (options_.on_best && best_.front().step == step) options_.on_best(best_.front());
 }
 
 }  // namespace trainhook

@@ -4,11 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include <trainhook/hooks/metric_watch.hpp>
 
 namespace trainhook {
+
+/// A checkpoint that is kept because of its metric.
+struct BestCheckpoint {
+  std::int64_t step = 0;
+  double value = 0;
+  std::string prefix{};
+};
 
 struct BestCheckpointOptions {
   std::string metric = "eval/loss";
@@ -16,13 +24,7 @@ struct BestCheckpointOptions {
   int keep = 1;              ///< the number of checkpoints; at least 1
   std::int64_t from_step{};  ///< values of earlier steps are ignored
   std::string directory{};   ///< empty: `best` in the directory of the only hook that saves the model
-};
-
-/// A checkpoint that is kept because of its metric.
-struct BestCheckpoint {
-  std::int64_t step = 0;
-  double value = 0;
-  std::string prefix{};
+  std::function<void(const BestCheckpoint&)> on_best{};  ///< called with one that is saved and is the best so far
 };
 
 }  // namespace trainhook

@@ -13,7 +13,6 @@
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/finite.hpp>
 #include <trainhook/core/log.hpp>
