@@ -4,5 +4,6 @@
 #pragma once
 
 #include <trainhook/exchange/npy.hpp>
+#include <trainhook/exchange/safetensors_exporter.hpp>
 #include <trainhook/exchange/safetensors_reader.hpp>
 #include <trainhook/exchange/write_safetensors.hpp>

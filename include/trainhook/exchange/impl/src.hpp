@@ -9,6 +9,7 @@
 
 #include <trainhook/exchange/impl/cast_floats.ipp>
 #include <trainhook/exchange/impl/npy.ipp>
+#include <trainhook/exchange/impl/safetensors_exporter.ipp>
 #include <trainhook/exchange/impl/safetensors_format.ipp>
 #include <trainhook/exchange/impl/safetensors_reader.ipp>
 #include <trainhook/exchange/impl/strict_json.ipp>
