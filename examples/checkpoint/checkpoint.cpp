@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command that looks into checkpoints and training directories: lists, shows, verifies, compares, prunes, averages.
+// A command that looks into checkpoints and training directories: lists, shows, verifies, compares, prunes,
+// averages, exports and imports.
 
 #include <exception>
 #include <functional>
@@ -21,6 +22,7 @@ namespace th = trainhook;
 int main(int argc, char** argv) {
   std::string path, other, tensor;
   std::vector<std::string> inputs;
+  ExportChoices choices;
   int keep = 0;
   bool as_json = false, dry_run = false;
   std::function<int()> chosen;
@@ -64,6 +66,22 @@ int main(int argc, char** argv) {
                   [&] { return average(path, inputs); });
   added->add_option("out", path, "the new checkpoint")->required();
   added->add_option("checkpoints", inputs)->required()->expected(1, 1000);
+  added = command("export", "writes the tensors of a checkpoint as a safetensors file, or one as a .npy file",
+                  [&] { return export_checkpoint(path, other, choices); });
+  added->add_option("checkpoint", path, "or a directory")->required();
+  added->add_option("out", other, "the new file: model.safetensors, or weights.npy with --tensor")->required();
+  added->add_option("--tensor", choices.tensor, "the one of a .npy file");
+  added->add_option("--rename", choices.rename, "OLD=NEW: names that begin with OLD begin with NEW")
+      ->allow_extra_args(false);
+  added->add_option("--dtype", choices.dtype, "of floating-point tensors")
+      ->check(CLI::IsMember({"float32", "float64", "float16", "bfloat16"}));
+  added->add_option("--max-shard-size", choices.max_shard_size, "bytes; more become several files and an index");
+  added = command("import", "writes the tensors of a safetensors file as a checkpoint",
+                  [&] { return import_checkpoint(path, other, choices.rename); });
+  added->add_option("file", path, "or its model.safetensors.index.json")->required();
+  added->add_option("out", other, "the new checkpoint")->required();
+  added->add_option("--rename", choices.rename, "OLD=NEW: names that begin with OLD begin with NEW")
+      ->allow_extra_args(false);
   added = command("events", "what the event files of a directory hold", [&] { return events(path, as_json); });
   added->add_option("directory", path)->required();
   add_json(added);

@@ -37,5 +37,15 @@ int average(const std::string& out, const std::vector<std::string>& inputs);
 /// The size of a tensor's elements; of a string tensor, that of its data in the file.
 std::uint64_t bytes_of(const trainhook::BundleEntry& entry);
 
+// exchange.cpp
+struct ExportChoices {
+  std::string tensor{};  // of a .npy file
+  std::vector<std::string> rename{};
+  std::string dtype{};  // empty: as it is
+  std::uint64_t max_shard_size = 0;
+};
+int export_checkpoint(const std::string& prefix_or_directory, const std::string& out, const ExportChoices& choices);
+int import_checkpoint(const std::string& file, const std::string& out, const std::vector<std::string>& rename);
+
 // verify.cpp
 int verify(const std::string& prefix_or_directory, bool as_json);

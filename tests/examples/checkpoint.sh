@@ -147,6 +147,62 @@ checkpoint: checkpoint run/input.ckpt-0 has no tensor global_step; it holds: Ite
 END
 [ ! -e mean/more.index ] || { echo "checkpoint average: left a checkpoint behind"; failures=$((failures + 1)); }
 
+# Files for other programs, and back.
+says 0 export run out/model.safetensors --rename weights=net.weights --rename m= --dtype bfloat16 <<'END'
+out/model.safetensors: 4 tensors of run/model.ckpt-35
+END
+says 0 import out/model.safetensors out/model.ckpt-1 --rename net.= <<'END'
+out/model.ckpt-1: 4 tensors of out/model.safetensors
+END
+says 0 show out/model.ckpt-1 <<'END'
+out/model.ckpt-1: 4 tensors, 26 B
+tensor       dtype     shape  count  size   min   max  mean  NaN  inf
+ean          bfloat16  [1]        1   2 B  17.5  17.5  17.5    0    0
+global_step  int64     []         1   8 B
+seen         int64     []         1   8 B
+weights      bfloat16  [4]        4   8 B  17.5  17.5  17.5    0    0
+END
+says 0 export run/input.ckpt-0 out/input.safetensors <<'END'
+out/input.safetensors: 0 tensors of run/input.ckpt-0
+left out, because they are texts, complex128 or the state of hooks: IteratorV2-state
+END
+says 0 export run out/parts.safetensors --max-shard-size 20 <<'END'
+out/parts.safetensors: 4 tensors of run/model.ckpt-35
+END
+says 0 import out/parts.safetensors out/model.ckpt-2 <<'END'
+out/model.ckpt-2: 4 tensors of out/parts.safetensors
+END
+says 0 diff run out/model.ckpt-2 <<'END'
+A run/model.ckpt-35
+B out/model.ckpt-2
+0 of 4 tensors differ
+tensor       result  max |A - B|  elements
+global_step  equal
+mean         equal
+seen         equal
+weights      equal
+END
+says 2 export run out/parts.safetensors --max-shard-size 20 <<'END'
+checkpoint: write_safetensors: out/parts.safetensors.index.json exists, and shards replace no other file; move it away, or give another name
+END
+says 0 export run out/weights.npy --tensor weights <<'END'
+out/weights.npy: float32[4] of run/model.ckpt-35
+END
+[ "$(tail -c 16 out/weights.npy | od -An -tf4 | tr -s ' ')" = ' 17.5 17.5 17.5 17.5' ] || { echo "checkpoint export: weights.npy has other bytes"; failures=$((failures + 1)); }
+says 2 export run out/weights.npy <<'END'
+checkpoint: a .npy file, and no other, needs --tensor: out/weights.npy is not written
+END
+says 2 export run checkpoint-of-another-program --rename weights <<'END'
+checkpoint: --rename weights: write it as OLD=NEW, such as net/=model. or net/= for nothing
+END
+says 2 export run run/checkpoint <<'END'
+checkpoint: run/checkpoint is not replaced: it does not begin like the file of that name that this library writes, so another program wrote it; move it away, or give another directory or name
+END
+says 2 import out/weights.npy out/model.ckpt-3 <<'END'
+checkpoint: out/weights.npy is not a safetensors file, or was cut off: its header would have 379676406402707 bytes; the file has 136 behind the length, and a header 100000000 at most
+END
+[ ! -e out/model.ckpt-3.index ] || { echo "checkpoint import: left a checkpoint behind"; failures=$((failures + 1)); }
+
 says 0 events curves <<'END'
 curves: 1 event file
 tag           kind    values  first step  last step  last value
