@@ -328,6 +328,16 @@ TEST_F(Exporters, KeepTheBestOfAllEvaluations) {
             load_variable(disk_, "run/model.ckpt-8", "weight"));
 }
 
+TEST_F(Exporters, CallOnBestWithEachNewBest) {
+  std::vector<std::string> told;
+  const auto on_best = [&](const BestCheckpoint& best) { told.push_back(best.prefix); };
+  train(6, {BestExporter{.name = "best", .metric = "judged", .on_best = on_best}});
+  train(8, {LatestExporter{.name = "latest", .on_best = on_best}, FinalExporter{.name = "final", .on_best = on_best}});
+  EXPECT_EQ(told, (std::vector<std::string>{"run/export/best/model.ckpt-2", "run/export/best/model.ckpt-4",
+                                            "run/export/latest/model.ckpt-6", "run/export/latest/model.ckpt-8",
+                                            "run/export/final/model.ckpt-8"}));
+}
+
 TEST_F(Exporters, KeepTheBestOverRestarts) {
   for (const std::int64_t max_steps : {2, 4, 6, 10})
     train(max_steps, {BestExporter{.metric = "judged", .exports_to_keep = 2}});

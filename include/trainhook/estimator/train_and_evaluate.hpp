@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include <trainhook/estimator/estimator.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/metric_watch.hpp>
+#include <trainhook/hooks/saving/best_checkpoint_options.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
@@ -36,18 +38,21 @@ struct BestExporter {
   std::string metric = "loss";  ///< a metric of the evaluation
   Better better = Better::Lower;
   int exports_to_keep = 5;
+  std::function<void(const BestCheckpoint&)> on_best{};  ///< as `BestCheckpointOptions::on_best`: a SafetensorsExporter
 };
 
 /// Keeps the last evaluated checkpoints, by their global step, in the same way. Source: TensorFlow's `LatestExporter`.
 struct LatestExporter {
   std::string name{};
-  std::optional<int> exports_to_keep = 5;  ///< none: all
+  std::optional<int> exports_to_keep = 5;                ///< none: all
+  std::function<void(const BestCheckpoint&)> on_best{};  ///< called with each one
 };
 
 /// Keeps the checkpoint of `TrainSpec::max_steps`, at which training ends; without max_steps, none. If training later
 /// continues to another step, it keeps that checkpoint too. Source: TensorFlow's `FinalExporter`.
 struct FinalExporter {
   std::string name{};
+  std::function<void(const BestCheckpoint&)> on_best{};  ///< called with it
 };
 
 /// `{th::BestExporter{.metric = "error"}, th::LatestExporter{.name = "latest"}, th::FinalExporter{.name = "final"}}`

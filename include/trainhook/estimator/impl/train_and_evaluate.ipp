@@ -194,6 +194,7 @@ inline BestCheckpointHook exporting_hook(const Estimator& estimator, const Train
   }
   options.metric = fmt::format("{}/{}", spec.name.empty() ? "eval" : spec.name, options.metric);
   options.directory = fmt::format("{}/export/{}", estimator.model_dir(), name);
+  options.on_best = std::visit([](const auto& one) { return one.on_best; }, exporter);
   return BestCheckpointHook(std::move(options));
 }
 
