@@ -121,7 +121,8 @@ test_forgotten() {
   printf '#include <trainhook/estimator/estimator.hpp>\nint main() { (void)trainhook::Estimator({}, {}, {}).latest_checkpoint(); }\n' >"$work/Estimator.cpp"
   printf '#include <trainhook/model/ops/math.hpp>\nint main() { trainhook::square({}); }\n' >"$work/square.cpp"
   printf '#include <trainhook/compat/import_graph_def.hpp>\nint main() { trainhook::Graph graph; import_graph_def(graph, {}); }\n' >"$work/import_graph_def.cpp"
-  for missing in testing Estimator square import_graph_def; do
+  printf '#include <trainhook/exchange/npy.hpp>\nint main() { trainhook::write_npy("a.npy", 1.0F); }\n' >"$work/write_npy.cpp"
+  for missing in testing Estimator square import_graph_def write_npy; do
     "$compiler" -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include" -c "$work/$missing.cpp" -o "$work/$missing.o"
     if "$compiler" -o "$work/program" "$work/$missing.o" "$1" -lfmt -pthread 2>"$work/said"; then fail "a program links without the library of $missing"; fi
     grep -qE "undefined reference to .trainhook::$missing(::|[(])" "$work/said" || fail "the linker does not name $missing: $(cat "$work/said")"

@@ -6,6 +6,7 @@
 #include <trainhook/exchange/cast_floats.hpp>
 
 #include <bit>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <limits>

@@ -14,10 +14,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -187,8 +187,10 @@ void write_npy(FileSystem& file_system, const std::string& path, const Tensor& t
                                tensor.dtype());
   }
   const Shape& shape = tensor.shape();
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", found->descr,
-                                   fmt::join(shape.dims(), ", "), shape.rank() == 1 ? "," : "");
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", found->descr);
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis)
+    header += fmt::format("{}{}{}", axis == 0 ? "" : " ", shape[axis], axis + 1 < shape.rank() || axis == 0 ? "," : "");
+  header += "), }";
   const std::size_t before = detail::kNpyMagic.size() + 4;  // with a length of two bytes: the header is short
   const std::size_t longest = 21;                           // NumPy leaves room for the first dimension to grow
   if (shape.rank() > 0) header.append(longest - (std::min)(longest, fmt::formatted_size("{}", shape[0])), ' ');

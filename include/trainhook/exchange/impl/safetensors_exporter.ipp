@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 

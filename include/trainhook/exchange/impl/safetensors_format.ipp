@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
@@ -211,9 +211,9 @@ std::string encode_safetensors_header(std::span<const PlannedTensor> tensors,
   std::uint64_t offset = 0;
   for (const PlannedTensor& tensor : tensors) {
     separate();
-    json += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                        json_text(tensor.name, "the name of the tensor"), tensor.dtype->name,
-                        fmt::join(tensor.shape.dims(), ","), offset, offset + tensor.size());
+    json += fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})",
+                        json_text(tensor.name, "the name of the tensor"), tensor.dtype->name, tensor.shape, offset,
+                        offset + tensor.size());
     offset += tensor.size();
   }
   json += '}';

@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
@@ -172,9 +171,11 @@ std::vector<std::string> write_safetensors(const std::string& path, const Bundle
     if (is_state || !writer.add(name, entry.dtype, entry.shape)) left_out.push_back(name);
   }
   writer.write();
+  std::string names;
+  for (const std::string& name : left_out) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
   if (!left_out.empty()) {
     log_info("{}: left out of checkpoint {}, because the format has no such values or they are the state of hooks: {}",
-             path, checkpoint.prefix(), fmt::format("{}", fmt::join(left_out, ", ")));
+             path, checkpoint.prefix(), names);
   }
   return left_out;
 }
