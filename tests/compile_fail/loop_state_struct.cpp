@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// The bytes of an object with a string in it are not its value.
-// WRONG: use state(name, save, load)
+// WRONG: write visit_state(visit, object) for a struct
 #include <string>
 
 #include <trainhook/loop/loop_session.hpp>
@@ -12,14 +12,14 @@ struct Progress {
   int epoch = 0;
   std::string phase;
 };
+#ifndef WRONG
+void visit_state(const auto& visit, Progress& progress) {
+  visit("epoch", progress.epoch);
+  visit("phase", progress.phase);
+}
+#endif
 
 void bind(th::LoopSession& loop) {
-#ifdef WRONG
   Progress progress;
   loop.state("progress", progress);
-#else
-  Progress progress;
-  loop.state("progress", progress.epoch);
-  loop.state("phase", progress.phase);
-#endif
 }

@@ -5,8 +5,13 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <random>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
@@ -29,6 +34,8 @@ void train(th::FileSystem& disk) {
   std::ranlux48 ranlux{2};
   std::knuth_b knuth{3};
   std::array<std::int32_t, 4> plain{};
+  std::map<std::string, std::vector<std::optional<std::string>>> nested{{"a", {"b", {}}}, {"c", {}}};
+  std::set<std::int64_t> elements{1, 2};
   th::LoopSession loop;
   th::Iterator& numbers = th::make_iterator(loop, th::Dataset::range(40).shuffle(8, 3).repeat(), "numbers");
   loop.variable("weights", weights);
@@ -36,6 +43,8 @@ void train(th::FileSystem& disk) {
   loop.state("ranlux", ranlux);
   loop.state("knuth", knuth);
   loop.state("plain", plain);
+  loop.state("nested", nested);
+  loop.state("elements", elements);
   auto session = th::monitored_training_session(loop, {.checkpoint_dir = "run",
                                                        .save_checkpoint_steps = 2,
                                                        .save_summaries_steps = 0,

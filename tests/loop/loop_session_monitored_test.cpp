@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -137,6 +138,42 @@ TEST_F(LoopSessionMonitoredTest, RestoresIntoANewProcess) {
   EXPECT_EQ(second.weights, first.weights);
   EXPECT_EQ(second.noise, first.noise);
   EXPECT_EQ(second.samples, 20);
+}
+
+struct Town {
+  std::map<std::string, std::vector<double>> houses{};
+  std::vector<bool> is_lit{};
+};
+void visit_state(const auto& visit, Town& town) {
+  visit("houses", town.houses);
+  visit("is_lit", town.is_lit);
+}
+
+TEST_F(LoopSessionMonitoredTest, WhatGrewIsRestoredIntoWhatIsSmall) {
+  const auto grow = [&](testing::MemoryFileSystem& on, std::optional<std::int64_t> dies_before = std::nullopt) {
+    Town town{.houses = {{"first", {}}}};
+    LoopSession loop;
+    loop.state("town", town);
+    auto its_options = options(40);
+    its_options.file_system = &on;
+    auto session = monitored_training_session(loop, std::move(its_options));
+    run_until_stop(session, [&] {
+      session.run([&] {
+        const std::int64_t step = loop.global_step();
+        if (step == dies_before) throw std::runtime_error("killed");
+        town.houses[std::to_string(step % 7)].push_back(static_cast<double>(step) / 3);
+        town.is_lit.push_back(step % 3 == 0);
+      });
+    });
+    return town;
+  };
+  EXPECT_THROW(grow(disk, 25), std::runtime_error);
+  const Town resumed = grow(disk);
+  testing::MemoryFileSystem elsewhere;
+  const Town whole = grow(elsewhere);
+  EXPECT_EQ(resumed.houses, whole.houses);
+  EXPECT_EQ(resumed.is_lit, whole.is_lit);
+  EXPECT_EQ(whole.is_lit.size(), 40U);
 }
 
 TEST_F(LoopSessionMonitoredTest, SavesUnderItsOwnNames) {

@@ -23,6 +23,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/loop/loop_state.hpp>
 #include <trainhook/loop/memory_layout.hpp>
 #include <trainhook/loop/state_binding.hpp>
 #include <trainhook/loop/variable_memory.hpp>
@@ -100,17 +101,26 @@ class LoopSession : public RunForms<LoopSession, true> {
                     const MemoryOptions& options = {}) TRAINHOOK_REFUSED;
   TRAINHOOK_MISTAKE(
       "a variable is a number or one piece of numbers, and not const: write std::span(pointer, size) for a pointer, "
-      "std::vector<std::uint8_t> for bools, one vector for all rows, state(name, ...) for anything else",
+      "std::vector<std::uint8_t> for bools, std::span(reinterpret_cast<Half*>(pointer), size) for another half type, "
+      "one vector for all rows, state(name, ...) for anything else",
       class Memory)
   Variable variable(std::string_view name, Memory& memory, const MemoryOptions& options = {})
     requires(!VariableMemory<Memory>)
   TRAINHOOK_REFUSED;
 
-  /// Saves and restores `object` with the variables: a generator of `<random>`, a number or string, or a trivially
-  /// copyable object without pointers.
+  /// Saves and restores `object` with the variables: a generator of `<random>`, a number or string, a trivially
+  /// copyable object without pointers, or a container, optional, pair or tuple of such. A struct has a `visit_state`,
+  /// and each member is a state of its own, `name/member`.
   template <LoopState T>
   void state(std::string_view name, T& object) {
-    add_state(detail::state_of(state_name(name), object));
+    if constexpr (detail::VisitedState<T>) {
+      const auto visit = [this, &name](std::string_view member, auto& value) {
+        this->state(std::string(name).append("/").append(member), value);
+      };
+      visit_state(visit, object);
+    } else {
+      add_state(detail::state_of(state_name(name), object));
+    }
   }
   /// The same with a pair of functions: `save` returns a string and `load` takes one, or both use Tensors of one dtype.
   /// A restore sets variables and state in the order of their registration. If `load` throws, the restore fails, and
@@ -130,8 +140,8 @@ class LoopSession : public RunForms<LoopSession, true> {
     requires(std::invocable<Save&> && !LoopState<Save>)
   TRAINHOOK_REFUSED;
   TRAINHOOK_MISTAKE(
-      "not a generator, number, string or trivially copyable object without addresses, or const: use state(name, save, "
-      "load) with functions that save and load it",
+      "not a generator, number, string, trivially copyable object without addresses or container of such, or const: "
+      "write visit_state(visit, object) for a struct, std::map for an unordered map, or use state(name, save, load)",
       class Object)
   void state(std::string_view name, Object& object)
     requires(!LoopState<Object>)

@@ -7,7 +7,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <istream>
@@ -68,10 +67,6 @@ template <class T>
 template <class T>
 concept PlainState = std::is_trivially_copyable_v<T> && !detail::holds_addresses<T>() && !std::is_empty_v<T> &&
                      !std::is_const_v<T> && !requires { &T::operator(); };
-
-/// State that a LoopSession can save and load without functions.
-template <class T>
-concept LoopState = !std::is_const_v<T> && (StreamedState<T> || TensorElement<T> || PlainState<T>);
 
 namespace detail {
 
@@ -192,45 +187,6 @@ template <StreamedState T>
   if constexpr (kText.size > 0)
     check_engine_text(name, text, text_of(save_streamed(name, like)), std::span(kText.numbers).first(kText.size));
   return loaded;
-}
-
-template <LoopState T>
-[[nodiscard]] StateBinding state_of(std::string name, T& object) {
-  if constexpr (StreamedState<T>) {
-    return {.name = name,
-            .dtype = DType::String,
-            .shape = Shape{},
-            .save = [name, &object] { return save_streamed(name, object); },
-            .prepare = [name, &object](const Tensor& value) -> std::function<void()> {
-              return [&object, loaded = load_streamed(name, object, text_of(value))]() mutable {
-                object = std::move(loaded);
-              };
-            },
-            .is_generator = RandomGenerator<T>};
-  } else if constexpr (TensorElement<T>) {
-    return {.name = name,
-            .dtype = dtype_of<T>,
-            .shape = Shape{},
-            .save = [&object] { return Tensor(object); },
-            .prepare = [&object](const Tensor& value) -> std::function<void()> {
-              return [&object, loaded = value.scalar<T>()]() mutable { object = std::move(loaded); };
-            }};
-  } else {
-    const Shape shape{static_cast<std::int64_t>(sizeof(T))};
-    return {.name = name,
-            .dtype = DType::UInt8,
-            .shape = shape,
-            .save =
-                [&object, shape] {
-                  Tensor bytes = Tensor::uninitialized(DType::UInt8, shape);
-                  std::memcpy(bytes.overwrite_bytes().data(), &object, sizeof(T));
-                  return bytes;
-                },
-            .prepare = [&object](const Tensor& value) -> std::function<void()> {
-              return [&object, value] { std::memcpy(static_cast<void*>(&object), value.bytes().data(), sizeof(T)); };
-            },
-            .is_generator = RandomGenerator<T>};
-  }
 }
 
 /// Turns a standard exception of the user's loader into a DataLossError; others are passed on.

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// LoopState: what a LoopSession saves and loads without functions, containers and structs among it.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/core/user_call.hpp>
+#include <trainhook/loop/state_binding.hpp>
+
+namespace trainhook {
+
+namespace detail {
+
+/// Shows whether there is a `visit_state`.
+struct AnyVisitor {
+  template <class Member>
+  void operator()(std::string_view /*name*/, Member& /*member*/) const {}
+};
+
+/// A struct with a function `visit_state(visit, object)` beside it, which calls `visit("name", member)` for each member
+/// that is state: always for the same ones, in the same order.
+template <class T>
+concept VisitedState = requires(T& object, const AnyVisitor& visit) { visit_state(visit, object); };
+
+/// A container that is filled from its beginning to its end. An unordered one might iterate in another order then.
+template <class T>
+concept FilledContainer = requires(T& container) {
+  container.size();
+  container.clear();
+  container.insert(container.end(), *container.begin());
+} && !requires { typename T::hasher; };
+
+template <class T>
+struct ItemType {
+  using Type = typename T::value_type;
+};
+template <class T>
+  requires requires { typename T::mapped_type; }
+struct ItemType<T> {
+  using Type = std::pair<typename T::key_type, typename T::mapped_type>;
+};
+/// What a container holds; for a map a pair whose key can be changed.
+template <FilledContainer T>
+using ItemOf = typename ItemType<T>::Type;
+
+/// A container whose elements become a tensor.
+template <class T>
+concept ElementContainer = FilledContainer<T> && TensorElement<ItemOf<T>>;
+
+template <class T>
+concept OptionalValue = requires(T& object) {
+  object.emplace();
+  object.emplace(*object);
+};
+
+template <class T>
+concept TupleLike = requires(T& object) {
+  std::tuple_size<T>::value;
+  std::get<0>(object);
+};
+
+/// Whether a StateArchive takes a `T`.
+template <class T>
+[[nodiscard]] constexpr bool is_archived() {
+  if constexpr (VisitedState<T> || StreamedState<T> || TensorElement<T> || PlainState<T>) {
+    return true;
+  } else if constexpr (FilledContainer<T>) {
+    return std::semiregular<ItemOf<T>> && is_archived<ItemOf<T>>();
+  } else if constexpr (OptionalValue<T>) {
+    return is_archived<typename T::value_type>();
+  } else if constexpr (TupleLike<T>) {
+    return []<std::size_t... Part>(std::index_sequence<Part...>) {
+      return (is_archived<std::tuple_element_t<Part, T>>() && ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    return false;
+  }
+}
+
+}  // namespace detail
+
+/// State that a LoopSession can save and load without functions.
+template <class T>
+concept LoopState = !std::is_const_v<T> && detail::is_archived<T>();
+
+namespace detail {
+
+/// Writes objects as bytes, or reads them: strings and containers after their size, optional values after a bool. It is
+/// the visitor of structs, too. @throws DataLossError if the bytes are not those of the object's type.
+struct StateArchive {
+  const std::string& name;         ///< of the state
+  std::string* written = nullptr;  ///< null: objects are read
+  std::string_view* to_read = nullptr;
+  int depth = 0;
+
+  template <class T>
+  void operator()(std::string_view member, T& object) const {
+    static_assert(is_archived<T>(), "visit_state passes a member that is no state: see LoopSession::state");
+    if constexpr (VisitedState<T>) {
+      const StateArchive inner = deeper();
+      visit_state(inner, object);
+    } else if constexpr (std::same_as<T, std::string>) {
+      object.resize(size(object.size()));
+      bytes(object.data(), object.size());
+    } else if constexpr (StreamedState<T>) {
+      std::string text = written != nullptr ? text_of(save_streamed(name, object)) : std::string();
+      (*this)(member, text);
+      if (written == nullptr) object = load_streamed(name, object, text);
+    } else if constexpr (FilledContainer<T>) {
+      const std::uint64_t count = size(object.size());
+      const auto pass = [&](ItemOf<T> item) {  // a copy, because keys are constant, and bits are no objects
+        (*this)(member, item);
+        return item;
+      };
+      if (written != nullptr) {
+        for (const auto& item : object) (void)pass(item);
+      } else {
+        object.clear();
+        for (std::uint64_t i = 0; i < count; ++i) object.insert(object.end(), pass({}));
+        check(object.size() == count);  // a key may be there twice
+      }
+    } else if constexpr (OptionalValue<T>) {
+      bool has_value = object.has_value();
+      (*this)(member, has_value);
+      if (!has_value) return object.reset();
+      if (!object.has_value()) object.emplace();
+      (*this)(member, *object);
+    } else if constexpr (TupleLike<T>) {
+      std::apply([&](auto&... part) { ((*this)(member, part), ...); }, object);
+    } else if constexpr (std::same_as<T, bool>) {
+      std::uint8_t bit{object};
+      bytes(&bit, 1);
+      check(bit <= 1);
+      object = bit == 1;
+    } else {
+      bytes(&object, sizeof(T));
+    }
+  }
+
+  TRAINHOOK_DECL void check(bool right) const;
+
+ private:
+  [[nodiscard]] TRAINHOOK_DECL StateArchive deeper() const;
+  [[nodiscard]] TRAINHOOK_DECL std::size_t size(std::size_t own) const;
+  TRAINHOOK_DECL void bytes(void* object, std::size_t size) const;
+};
+
+/// @throws DataLossError if `read` throws a standard exception or does not consume all bytes.
+TRAINHOOK_DECL void read_archive(const std::string& name, std::string_view bytes,
+                                 FunctionRef<void(const StateArchive&)> read);
+
+/// A function that sets the object.
+template <class T>
+[[nodiscard]] std::function<void()> set_to(T& object, T loaded) {
+  return [&object, loaded = std::move(loaded)]() mutable { object = std::move(loaded); };
+}
+
+template <LoopState T>
+[[nodiscard]] StateBinding state_of(std::string name, T& object) {
+  StateBinding binding{.name = name, .dtype = DType::String, .shape = Shape{}, .is_generator = RandomGenerator<T>};
+  if constexpr (StreamedState<T>) {
+    binding.save = [name, &object] { return save_streamed(name, object); };
+    binding.prepare = [name, &object](const Tensor& value) {
+      return set_to(object, load_streamed(name, object, text_of(value)));
+    };
+  } else if constexpr (TensorElement<T>) {
+    binding.dtype = dtype_of<T>;
+    binding.save = [&object] { return Tensor(object); };
+    binding.prepare = [&object](const Tensor& value) { return set_to(object, value.scalar<T>()); };
+  } else if constexpr (PlainState<T>) {
+    const Shape shape{static_cast<std::int64_t>(sizeof(T))};
+    binding.dtype = DType::UInt8;
+    binding.shape = shape;
+    binding.save = [&object, shape] {
+      Tensor bytes = Tensor::uninitialized(DType::UInt8, shape);
+      std::memcpy(bytes.overwrite_bytes().data(), &object, sizeof(T));
+      return bytes;
+    };
+    binding.prepare = [&object](const Tensor& value) -> std::function<void()> {
+      return [&object, value] { std::memcpy(static_cast<void*>(&object), value.bytes().data(), sizeof(T)); };
+    };
+  } else if constexpr (ElementContainer<T>) {
+    using Element = ItemOf<T>;
+    binding.dtype = dtype_of<Element>;
+    binding.shape = PartialShape{kUnknownDim};
+    binding.save = [&object] {
+      Tensor saved = Tensor::uninitialized(dtype_of<Element>, Shape{static_cast<std::int64_t>(object.size())});
+      std::copy(object.begin(), object.end(), saved.overwrite_data<Element>().begin());
+      return saved;
+    };
+    binding.prepare = [name, &object](const Tensor& value) {
+      T loaded = object;
+      loaded.clear();
+      for (const Element& element : value.data<Element>()) loaded.insert(loaded.end(), element);
+      StateArchive{.name = name}.check(loaded.size() == value.data<Element>().size());
+      return set_to(object, std::move(loaded));
+    };
+  } else {
+    if constexpr (FilledContainer<T>) binding.is_generator = RandomGenerator<ItemOf<T>>;
+    binding.save = [name, &object] {
+      std::string text;
+      call_of_user("visit_state of state", name, [&] { StateArchive{.name = name, .written = &text}(name, object); });
+      return Tensor(std::string_view(text));
+    };
+    binding.prepare = [name, &object](const Tensor& value) {
+      T loaded = object;
+      read_archive(name, text_of(value), [&](const StateArchive& archive) { archive(name, loaded); });
+      return set_to(object, std::move(loaded));
+    };
+  }
+  return binding;
+}
+
+}  // namespace detail
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/loop/impl/loop_state.ipp>
+#endif
