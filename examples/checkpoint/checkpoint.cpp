@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
   added->add_option("checkpoint", path, "or a directory")->required();
   added->add_option("out", other, "the new file: model.safetensors, or weights.npy with --tensor")->required();
   added->add_option("--tensor", choices.tensor, "the one of a .npy file");
+  added->add_option("--only", choices.only, "what the names of the tensors begin with, such as net/");
   added->add_option("--rename", choices.rename, "OLD=NEW: names that begin with OLD begin with NEW")
       ->allow_extra_args(false);
   added->add_option("--dtype", choices.dtype, "of floating-point tensors")

@@ -40,6 +40,7 @@ std::uint64_t bytes_of(const trainhook::BundleEntry& entry);
 // exchange.cpp
 struct ExportChoices {
   std::string tensor{};  // of a .npy file
+  std::string only{};    // the beginning of names
   std::vector<std::string> rename{};
   std::string dtype{};  // empty: as it is
   std::uint64_t max_shard_size = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that write files for other programs, and checkpoints from theirs.
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -64,11 +65,14 @@ int export_checkpoint(const std::string& prefix_or_directory, const std::string&
     return kFine;
   }
   const std::vector<std::string> left_out = th::write_safetensors(out, reader,
-                                                                  {.rename = pairs_in(choices.rename),
+                                                                  {.only = choices.only,
+                                                                   .rename = pairs_in(choices.rename),
                                                                    .dtype = dtype_called(choices.dtype),
                                                                    .metadata = {{"format", "pt"}},
                                                                    .max_shard_size = choices.max_shard_size});
-  fmt::print("{}: {} of {}\n", out, counted(reader.entries().size() - left_out.size(), "tensor"), reader.prefix());
+  const auto chosen = static_cast<std::size_t>(std::ranges::count_if(
+      reader.entries(), [&](const auto& entry) { return entry.first.starts_with(choices.only); }));
+  fmt::print("{}: {} of {}\n", out, counted(chosen - left_out.size(), "tensor"), reader.prefix());
   if (!left_out.empty())
     fmt::print("left out, because they are texts, complex128 or the state of hooks: {}\n",
                Cell(fmt::format("{}", fmt::join(left_out, ", "))).text);

@@ -151,6 +151,9 @@ END
 says 0 export run out/model.safetensors --rename weights=net.weights --rename m= --dtype bfloat16 <<'END'
 out/model.safetensors: 4 tensors of run/model.ckpt-35
 END
+says 0 export run out/weights.safetensors --only weights <<'END'
+out/weights.safetensors: 1 tensor of run/model.ckpt-35
+END
 says 0 import out/model.safetensors out/model.ckpt-1 --rename net.= <<'END'
 out/model.ckpt-1: 4 tensors of out/model.safetensors
 END

@@ -108,6 +108,15 @@ TEST(WriteSafetensors, CastsALargeTensorInPieces) {
   EXPECT_EQ(read_safetensors("float", {.file_system = &disk}).at("w"), large);
 }
 
+TEST(WriteSafetensors, WritesOnlyWhatItIsAskedFor) {
+  MemoryFileSystem disk;
+  EXPECT_THAT(write_safetensors("all", checkpoint(disk), {.only = "net/", .file_system = &disk}), IsEmpty());
+  EXPECT_THAT(names_in(disk, "all"), ElementsAre("net/n", "net/parts", "net/w"));
+  write_safetensors("m", {{"a/b", Tensor(1.0F)}, {"b", Tensor("text")}},
+                    {.only = "a/", .rename = {{"a/", ""}}, .file_system = &disk});
+  EXPECT_THAT(names_in(disk, "m"), ElementsAre("b"));
+}
+
 TEST(WriteSafetensors, TakesTheFirstRenameThatFits) {
   MemoryFileSystem disk;
   write_safetensors("m", {{"a/b", Tensor(1.0F)}, {"a/c", Tensor(1.0F)}, {"d", Tensor(1.0F)}},

@@ -10,13 +10,13 @@ start=$SECONDS
 cd "$root"
 mkdir -p "$here"
 
-"$root/.ci/packages" build examples data interop || { echo "interop: the packages above could not be installed" >&2; exit 1; }
+"$root/.ci/packages" build examples data torch interop || { echo "interop: the packages above could not be installed" >&2; exit 1; }
 environment=$("$root/.ci/tensorflow" "$here/venv")
 echo "interop: TensorFlow is ready after $((SECONDS - start)) s"
 
 "$root/.ci/configure" gcc -DTRAINHOOK_BUILD_EXAMPLES=ON -DTRAINHOOK_BUILD_INTEROP=ON
 cmake --build "$build" --target quickstart continue_training write_op_cases write_shape_cases write_models run_imported run_tutorials write_systems write_data \
-  write_summaries write_runs write_metrics write_hooks write_estimator rewrite_checkpoint rewrite_exchange manage_checkpoints train_ranks start_warm checkpoint
+  write_summaries write_runs write_metrics write_hooks write_estimator rewrite_checkpoint rewrite_exchange write_torch manage_checkpoints train_ranks start_warm checkpoint
 
 # One thread and no optimising compiler, so that figures are repeatable; no GPU is looked for.
 export TRAINHOOK_BUILD=$build TRAINHOOK_SOURCE=$root

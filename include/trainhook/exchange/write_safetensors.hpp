@@ -19,6 +19,9 @@
 namespace trainhook {
 
 struct SafetensorsOptions {
+  /// Only tensors whose names begin so are written: `"net/"` leaves out the optimizer's.
+  std::string only{};
+
   /// Pairs of a beginning of names and what replaces it; the first pair that fits a name counts: `{{"net/", ""}}`.
   std::vector<std::pair<std::string, std::string>> rename{};
 

@@ -167,6 +167,7 @@ std::vector<std::string> write_safetensors(const std::string& path, const Bundle
   detail::SafetensorsWriter writer(path, options, read);
   std::vector<std::string> left_out;
   for (const auto& [name, entry] : checkpoint.entries()) {
+    if (!name.starts_with(options.only)) continue;
     const bool is_state = name.starts_with("_trainhook/");
     if (is_state || !writer.add(name, entry.dtype, entry.shape)) left_out.push_back(name);
   }
@@ -186,6 +187,7 @@ void write_safetensors(const std::string& path, const std::vector<NamedTensor>& 
   const auto read = [&](const std::string& name) { return *by_name.at(name); };
   detail::SafetensorsWriter writer(path, options, read);
   for (const auto& [name, tensor] : tensors) {
+    if (!name.starts_with(options.only)) continue;
     if (!writer.add(name, tensor.dtype(), tensor.shape())) {
       throw InvalidArgumentError("write_safetensors: tensor '{}' is {}, and safetensors files have no such elements",
                                  name, tensor.dtype());
