@@ -133,7 +133,7 @@ struct StateArchive {
       } else {
         object.clear();
         for (std::uint64_t i = 0; i < count; ++i) object.insert(object.end(), pass({}));
-        check(object.size() == count);  // a key may be there twice
+        demand(object.size() == count);  // a key may be there twice
       }
     } else if constexpr (OptionalValue<T>) {
       bool has_value = object.has_value();
@@ -144,16 +144,16 @@ struct StateArchive {
     } else if constexpr (TupleLike<T>) {
       std::apply([&](auto&... part) { ((*this)(member, part), ...); }, object);
     } else if constexpr (std::same_as<T, bool>) {
-      std::uint8_t bit{object};
-      bytes(&bit, 1);
-      check(bit <= 1);
-      object = bit == 1;
+      std::uint8_t byte{object};
+      bytes(&byte, 1);
+      demand(byte <= 1);
+      object = byte == 1;
     } else {
       bytes(&object, sizeof(T));
     }
   }
 
-  TRAINHOOK_DECL void check(bool right) const;
+  TRAINHOOK_DECL void demand(bool what_is_written) const;
 
  private:
   [[nodiscard]] TRAINHOOK_DECL StateArchive deeper() const;
@@ -184,11 +184,10 @@ template <LoopState T>
     binding.save = [&object] { return Tensor(object); };
     binding.prepare = [&object](const Tensor& value) { return set_to(object, value.scalar<T>()); };
   } else if constexpr (PlainState<T>) {
-    const Shape shape{static_cast<std::int64_t>(sizeof(T))};
     binding.dtype = DType::UInt8;
-    binding.shape = shape;
-    binding.save = [&object, shape] {
-      Tensor bytes = Tensor::uninitialized(DType::UInt8, shape);
+    binding.shape = Shape{sizeof(T)};
+    binding.save = [&object] {
+      Tensor bytes = Tensor::uninitialized(DType::UInt8, Shape{sizeof(T)});
       std::memcpy(bytes.overwrite_bytes().data(), &object, sizeof(T));
       return bytes;
     };
@@ -208,7 +207,8 @@ template <LoopState T>
       T loaded = object;
       loaded.clear();
       for (const Element& element : value.data<Element>()) loaded.insert(loaded.end(), element);
-      StateArchive{.name = name}.check(loaded.size() == value.data<Element>().size());
+      StateArchive{.name = name}.demand(loaded.size() ==
+                                        value.data<Element>().size());  // of a set, not if one is twice
       return set_to(object, std::move(loaded));
     };
   } else {
