@@ -68,6 +68,12 @@ TEST(StrictJson, RepeatsNothingLongInAMessage) {
   EXPECT_LT(complaint("\"" + name).size(), 300u);
 }
 
+TEST(StrictJson, RefusesMoreNamesThanAnyModelHas) {
+  std::string json = "{";
+  for (std::size_t i = 0; i <= detail::kMostMembers; ++i) json += fmt::format("{}\"{:x}\":1", i == 0 ? "" : ",", i);
+  EXPECT_EQ(complaint(json + "}"), "text is damaged: it has more than 1000000 names in one object");
+}
+
 TEST(StrictJson, RefusesDepthWithoutGoingDown) {
   EXPECT_EQ(complaint(std::string(8, '[') + std::string(8, ']')), "none");
   EXPECT_EQ(complaint(std::string(1'000'000, '[')), "text is damaged: it has more than 8 levels");

@@ -31,7 +31,6 @@ using testing::FaultyFileSystem;
 using ::testing::IsEmpty;
 using testing::LogLines;
 using testing::MemoryFileSystem;
-using ::testing::Pair;
 
 std::vector<std::string> names_in(MemoryFileSystem& disk, const std::string& path) {
   std::vector<std::string> names;
