@@ -111,3 +111,22 @@ def test_npy_reads_every_version_and_order(rewrite, tmp_path, version):
     rewrite("npy", tmp_path / "theirs.npy", tmp_path / "ours.npy")
     found = np.load(tmp_path / "ours.npy")
     assert found.flags.c_contiguous and found.tobytes() == array.tobytes()
+
+
+def test_a_checkpoint_between_holds_the_same(programs, run, tmp_path):
+    save_file(tensors_of_every_dtype(), tmp_path / "theirs.safetensors", {"format": "pt"})
+    run(programs / "checkpoint", "import", tmp_path / "theirs.safetensors", tmp_path / "run/model.ckpt-1")
+    run(programs / "checkpoint", "export", tmp_path / "run/model.ckpt-1", tmp_path / "ours.safetensors")
+    assert (tmp_path / "ours.safetensors").read_bytes() == (tmp_path / "theirs.safetensors").read_bytes()
+    run(programs / "checkpoint", "export", tmp_path / "run/model.ckpt-1", tmp_path / "ours.npy", "--tensor", "float64/3")
+    assert np.array_equal(np.load(tmp_path / "ours.npy").view(np.uint64), numbers("float64", (2, 3, 4)).view(np.uint64))
+
+
+def test_shards_are_cut_as_hugging_face_reads_them(programs, run, tmp_path):
+    save_file(tensors_of_every_dtype(), tmp_path / "theirs.safetensors")
+    run(programs / "checkpoint", "import", tmp_path / "theirs.safetensors", tmp_path / "run/model.ckpt-1")
+    run(programs / "checkpoint", "export", tmp_path / "run/model.ckpt-1", tmp_path / "ours/model.safetensors", "--max-shard-size", 300)
+    index = json.loads((tmp_path / "ours/model.safetensors.index.json").read_text())
+    for name, file in index["weight_map"].items():
+        with safe_open(tmp_path / "ours" / file, "np") as shard:
+            assert name in shard.keys() and shard.metadata() == {"format": "pt"}

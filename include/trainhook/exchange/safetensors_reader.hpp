@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
