@@ -3,6 +3,9 @@
 /// SafetensorsExporter: what its file holds, and that no save notices it.
 #include <trainhook/exchange/safetensors_exporter.hpp>
 
+#include <cstdint>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,9 +40,11 @@ using testing::FileOperation;
 using testing::LogLines;
 using testing::MemoryFileSystem;
 
-/// Trains to step 7 with a checkpoint every 3 steps; `weight` is the step.
+/// Trains to step 7 with a checkpoint every 3 steps; `weight` is the step. Calls `in_step` in each one.
 template <class SaverHook>
-void train(MemoryFileSystem& disk, std::shared_ptr<CheckpointSaverListener> listener) {
+void train(
+    MemoryFileSystem& disk, std::shared_ptr<CheckpointSaverListener> listener,
+    const std::function<void(float step)>& in_step = [](float) {}) {
   std::vector<float> weight(1);
   LoopSession loop;
   loop.variable("net/weight", weight);
@@ -51,7 +56,7 @@ void train(MemoryFileSystem& disk, std::shared_ptr<CheckpointSaverListener> list
                                                    .save_checkpoint_secs = {},
                                                    .hooks = {std::move(saver), StopAtStepHook({.last_step = 7})},
                                                    .file_system = &disk});
-  run_until_stop(session, [&] { session.run([&] { weight[0] += 1; }); });
+  run_until_stop(session, [&] { session.run([&] { in_step(weight[0] += 1); }); });
 }
 
 float weight_in(MemoryFileSystem& disk, const std::string& path) {
@@ -71,6 +76,29 @@ TEST(SafetensorsExporter, FollowsAnAsynchronousSaver) {
   const auto exporter = std::make_shared<SafetensorsExporter>(
       "model.safetensors", SafetensorsOptions{.rename = {{"net/", ""}}, .file_system = &disk});
   train<AsyncCheckpointSaverHook>(disk, exporter);
+  EXPECT_EQ(weight_in(disk, "model.safetensors"), 7);
+}
+
+TEST(SafetensorsExporter, LetsTrainingAndSavesGoOnWhileItWrites) {
+  MemoryFileSystem disk;
+  FaultyFileSystem slow(disk);
+  std::promise<void> go_on;
+  const std::shared_future<void> released = go_on.get_future().share();
+  slow.set_callback([&](FileOperation operation, const std::string& path) {
+    if (operation == FileOperation::CreateWritable && path.starts_with("model.safetensors")) released.wait();
+  });
+  const LogLines log;
+  train<CheckpointSaverHook>(
+      disk,
+      std::make_shared<SafetensorsExporter>("model.safetensors",
+                                            SafetensorsOptions{.rename = {{"net/", ""}}, .file_system = &slow}),
+      [&](float step) {
+        if (step != 7) return;
+        EXPECT_EQ(latest_checkpoint(disk, "run"), "run/model.ckpt-6");
+        EXPECT_FALSE(disk.exists("model.safetensors"));
+        go_on.set_value();
+      });
+  EXPECT_GE(log.count("is left out of model.safetensors, because that of step"), 1u);
   EXPECT_EQ(weight_in(disk, "model.safetensors"), 7);
 }
 
