@@ -12,6 +12,7 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/hooks/saving/best_checkpoints.hpp>
@@ -109,7 +110,8 @@ void BestCheckpointHook::consider(SessionRef session, std::int64_t step, const P
   best_ = folder_->best();
   log_info("BestCheckpointHook: {} = {:.6g} at step {} is {}; saved as {}.", options_.metric, metric.value, step,
            best_.front().step == step ? "the best so far" : fmt::format("among the best {}", options_.keep), prefix);
-  if (options_.on_best && best_.front().step == step) options_.on_best(best_.front());
+  if (!options_.on_best || best_.front().step != step) return;
+  detail::call_of_user("on_best of BestCheckpointHook", {}, [&] { options_.on_best(best_.front()); });
 }
 
 }  // namespace trainhook
