@@ -81,10 +81,24 @@ struct CheckpointClaim {
     if (hold != nullptr) hold->keep(context);
   }
 
-  /// Takes the state of all companions, on the thread that runs the session. `before_model` confirms the directory
-  /// first.
-  [[nodiscard]] TRAINHOOK_DECL CheckpointCompanion::Commit take_companions(SessionRef session,
-                                                                           std::int64_t global_step) const;
+  /// What the companions of one save have taken.
+  class Taken {
+   public:
+    Taken(const CheckpointClaim& claim, std::int64_t global_step) : claim_(&claim), global_step_(global_step) {}
+    void add(CheckpointCompanion::Commit commit) { commits_.push_back(std::move(commit)); }
+
+    /// Confirms the directory, and then as each companion's. Likewise `after_model`.
+    TRAINHOOK_DECL void before_model() const;
+    TRAINHOOK_DECL void after_model() const;
+
+   private:
+    const CheckpointClaim* claim_;
+    std::int64_t global_step_;
+    std::vector<CheckpointCompanion::Commit> commits_;
+  };
+
+  /// Takes the state of all companions, on the thread that runs the session. The claim must outlive the result.
+  [[nodiscard]] TRAINHOOK_DECL Taken take_companions(SessionRef session, std::int64_t global_step) const;
 
   /// Call it before each commit, on any thread. @throws FailedPreconditionError if another process has taken the
   /// directory over.

@@ -46,18 +46,19 @@ inline void log_what_was_finished(const InterruptedSaves& found, const std::stri
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
-CheckpointCompanion::Commit CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step) const {
-  auto taken = std::make_shared<std::vector<CheckpointCompanion::Commit>>();
-  for (const auto& companion : companions) taken->push_back(companion->take(session, global_step));
-  return {.before_model =
-              [this, taken, global_step] {
-                confirm_directory(global_step);
-                for (const CheckpointCompanion::Commit& commit : *taken) commit.before_model();
-              },
-          .after_model =
-              [taken] {
-                for (const CheckpointCompanion::Commit& commit : *taken) commit.after_model();
-              }};
+CheckpointClaim::Taken CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step) const {
+  Taken taken(*this, global_step);
+  for (const auto& companion : companions) taken.add(companion->take(session, global_step));
+  return taken;
+}
+
+void CheckpointClaim::Taken::before_model() const {
+  claim_->confirm_directory(global_step_);
+  for (const CheckpointCompanion::Commit& commit : commits_) commit.before_model();
+}
+
+void CheckpointClaim::Taken::after_model() const {
+  for (const CheckpointCompanion::Commit& commit : commits_) commit.after_model();
 }
 
 std::shared_ptr<DirectoryHold> take_directory(SessionServices& services, const CheckpointClaim& wanted) {
