@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
 #include <torch/data/dataloader.h>
 #include <torch/data/samplers/base.h>
 

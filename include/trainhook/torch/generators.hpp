@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <ATen/core/Generator.h>
+#include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/loop/loop_session.hpp>

@@ -8,6 +8,7 @@
 #include <vector>
 #include <string>
 
+#include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
 #include <torch/nn/module.h>
 
 #include <trainhook/core/linkage.hpp>

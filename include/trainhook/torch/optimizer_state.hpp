@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
 #include <torch/torch.h>
 
 #include <trainhook/core/shape.hpp>

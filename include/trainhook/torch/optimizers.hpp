@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 #include <torch/optim/schedulers/lr_scheduler.h>

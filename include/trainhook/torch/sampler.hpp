@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
 #include <torch/types.h>
 
 #include <trainhook/core/linkage.hpp>

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
 #include <torch/types.h>
 
 #include <trainhook/core/dtype.hpp>

@@ -52,8 +52,7 @@ Variable add_tensor(LoopSession& loop, std::string_view name, const ::torch::Ten
                                     expect_same();
                                     const ::torch::NoGradGuard no_grad;
                                     make_writable(tensor);
-                                    ::torch::Tensor target = tensor;
-                                    target.copy_(on_host(bytes.data()));
+                                    tensor.copy_(on_host(bytes.data()));
                                   },
                               .trainable = tensor.requires_grad()});
 }
