@@ -64,6 +64,27 @@ void visit_state(auto&& visit, Tree& tree) {
   visit("children", tree.children);
 }
 
+// Trivially copyable, but its bytes are not its state.
+struct Link {
+  int value = 0;
+  const Link* next = nullptr;
+};
+void visit_state(const auto& visit, Link& link) { visit("value", link.value); }
+
+// A container of itself, as a JSON value is.
+struct Nested {
+  using value_type = Nested;
+  std::vector<Nested> items{};
+  [[nodiscard]] auto begin() { return items.begin(); }
+  [[nodiscard]] auto end() { return items.end(); }
+  [[nodiscard]] std::size_t size() const { return items.size(); }
+  void clear() { items.clear(); }
+  auto insert(std::vector<Nested>::const_iterator at, const Nested& item) { return items.insert(at, item); }
+};
+
+static_assert(LoopState<std::optional<Link>> && LoopState<std::array<Link, 2>> && !LoopState<Link[2]>);
+static_assert(!detail::RawState<std::optional<Link>> && !detail::RawState<std::array<Link, 2>>);
+static_assert(!LoopState<Nested> && !LoopState<std::map<int, Nested>>);
 static_assert(LoopState<std::vector<bool>> && LoopState<std::deque<std::string>> && LoopState<std::set<int>>);
 static_assert(LoopState<std::multimap<int, std::list<double>>> && LoopState<std::map<std::string, Cell>>);
 static_assert(LoopState<std::optional<std::vector<int>>> && LoopState<std::pair<int, std::string>>);

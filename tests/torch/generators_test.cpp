@@ -3,6 +3,7 @@
 /// add_generators: LibTorch draws the same numbers after a restore.
 #include <trainhook/torch/generators.hpp>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
 
@@ -30,6 +32,13 @@ TEST(Generators, DrawTheSameNumbersAfterARestore) {
   EXPECT_FALSE(::torch::equal(draw(), first));
   loop.load(std::span(&state, 1));
   EXPECT_TRUE(::torch::equal(draw(), first));
+}
+
+TEST(Generators, AStateThatLibTorchRefusesIsDamage) {
+  LoopSession loop;
+  add_generators(loop);
+  const NamedTensor junk{"torch_generators/cpu", Tensor::of<std::uint8_t>({1, 2, 3})};
+  EXPECT_THROW(loop.load(std::span(&junk, 1)), DataLossError);
 }
 
 TEST(Generators, OneOfAProgramsOwnIsNamedByIt) {

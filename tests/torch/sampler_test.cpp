@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -86,6 +87,8 @@ TEST_F(Samplers, RefusesWhatGivesNoBatchAndPositionsOfOtherData) {
   const Sampler sampler(loop, "sampler", 3);
   const NamedTensor beyond{"sampler", Tensor::of<std::int64_t>({0, 4})};
   EXPECT_THROW(loop.load(std::span(&beyond, 1)), DataLossError);
+  const NamedTensor last{"sampler", Tensor::of<std::int64_t>({(std::numeric_limits<std::int64_t>::max)(), 3})};
+  EXPECT_THROW(loop.load(std::span(&last, 1)), DataLossError);
 }
 
 }  // namespace

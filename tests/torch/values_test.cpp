@@ -27,6 +27,8 @@ TEST(Values, AreThoseThatTheStepAssigns) {
   EXPECT_EQ(loop.run(value).scalar<float>(), 1.5F);
   loss = ::torch::full({1, 1}, 2, ::torch::kBFloat16);
   EXPECT_EQ(loop.run(value).scalar<float>(), 2);
+  loss = ::torch::full({}, 1e300, ::torch::kDouble);
+  EXPECT_TRUE(std::isinf(loop.run(value).scalar<float>())) << "beyond a float";
 }
 
 TEST(Histograms, OneOfEachParameterAndOfItsGradient) {

@@ -84,20 +84,17 @@ struct CheckpointClaim {
   /// What the companions of one save have taken.
   class Taken {
    public:
-    Taken(const CheckpointClaim& claim, std::int64_t global_step) : claim_(&claim), global_step_(global_step) {}
     void add(CheckpointCompanion::Commit commit) { commits_.push_back(std::move(commit)); }
 
-    /// Confirms the directory, and then as each companion's. Likewise `after_model`.
+    /// As each companion's.
     TRAINHOOK_DECL void before_model() const;
     TRAINHOOK_DECL void after_model() const;
 
    private:
-    const CheckpointClaim* claim_;
-    std::int64_t global_step_;
     std::vector<CheckpointCompanion::Commit> commits_;
   };
 
-  /// Takes the state of all companions, on the thread that runs the session. The claim must outlive the result.
+  /// Takes the state of all companions, on the thread that runs the session.
   [[nodiscard]] TRAINHOOK_DECL Taken take_companions(SessionRef session, std::int64_t global_step) const;
 
   /// Call it before each commit, on any thread. @throws FailedPreconditionError if another process has taken the

@@ -65,6 +65,8 @@ concept ElementContainer = FilledContainer<T> && TensorElement<ItemOf<T>>;
 
 template <class T>
 concept OptionalValue = requires(T& object) {
+  object.has_value();
+  object.reset();
   object.emplace();
   object.emplace(*object);
 };
@@ -75,13 +77,39 @@ concept TupleLike = requires(T& object) {
   std::get<0>(object);
 };
 
+/// Whether there are structs with a `visit_state` in an array, optional or tuple, whose bytes are not its state then.
+template <class T>
+[[nodiscard]] constexpr bool has_visited_parts() {
+  if constexpr (VisitedState<T>) {
+    return true;
+  } else if constexpr (std::is_array_v<T>) {
+    return has_visited_parts<std::remove_extent_t<T>>();
+  } else if constexpr (OptionalValue<T>) {
+    return has_visited_parts<typename T::value_type>();
+  } else if constexpr (TupleLike<T>) {
+    return []<std::size_t... Part>(std::index_sequence<Part...>) {
+      return (has_visited_parts<std::tuple_element_t<Part, T>>() || ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    return false;
+  }
+}
+
+/// An object whose bytes are its state.
+template <class T>
+concept RawState = PlainState<T> && !has_visited_parts<T>();
+
 /// Whether a StateArchive takes a `T`.
 template <class T>
 [[nodiscard]] constexpr bool is_archived() {
-  if constexpr (VisitedState<T> || StreamedState<T> || TensorElement<T> || PlainState<T>) {
+  if constexpr (VisitedState<T> || StreamedState<T> || TensorElement<T> || RawState<T>) {
     return true;
   } else if constexpr (FilledContainer<T>) {
-    return std::semiregular<ItemOf<T>> && is_archived<ItemOf<T>>();
+    if constexpr (std::same_as<ItemOf<T>, T>) {  // a container of itself
+      return false;
+    } else {
+      return std::semiregular<ItemOf<T>> && is_archived<ItemOf<T>>();
+    }
   } else if constexpr (OptionalValue<T>) {
     return is_archived<typename T::value_type>();
   } else if constexpr (TupleLike<T>) {
@@ -132,7 +160,7 @@ struct StateArchive {
         for (const auto& item : object) (void)pass(item);
       } else {
         object.clear();
-        for (std::uint64_t i = 0; i < count; ++i) object.insert(object.end(), pass({}));
+        for (std::uint64_t i = 0; i < count; ++i) object.insert(object.end(), pass(ItemOf<T>()));
         demand(object.size() == count);  // a key may be there twice
       }
     } else if constexpr (OptionalValue<T>) {
@@ -183,7 +211,7 @@ template <LoopState T>
     binding.dtype = dtype_of<T>;
     binding.save = [&object] { return Tensor(object); };
     binding.prepare = [&object](const Tensor& value) { return set_to(object, value.scalar<T>()); };
-  } else if constexpr (PlainState<T>) {
+  } else if constexpr (RawState<T>) {
     binding.dtype = DType::UInt8;
     binding.shape = Shape{sizeof(T)};
     binding.save = [&object] {

@@ -69,8 +69,8 @@ class DataLoader {
 
   /// The next batch. What reading it throws, comes from here, and the next call reads the same batch again.
   [[nodiscard]] Batch next() {
-    if (loader_ == nullptr || taken_->position() != position_) start();
     try {
+      if (loader_ == nullptr || taken_->position() != position_) start();
       if (!std::exchange(is_first_, false)) ++*batches_;
       Batch batch = std::move(**batches_);
       (void)taken_->next();

@@ -16,6 +16,7 @@
 #include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
 #include <torch/torch.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/loop/loop_session.hpp>
@@ -112,13 +113,16 @@ void each_option(optim::LBFGSOptions& options, const Visit& visit) {
 }
 
 template <class Number>
-void add_option(LoopSession& loop, std::string name, std::function<Number&()> option) {
-  LoopAccess::add_state(loop, {.name = std::move(name),
+void add_option(LoopSession& loop, const std::string& name, std::function<Number&()> option) {
+  LoopAccess::add_state(loop, {.name = name,
                                .dtype = DType::Double,
                                .shape = Shape{},
                                .save = [option] { return Tensor(static_cast<double>(option())); },
-                               .prepare = [option](const Tensor& value) -> std::function<void()> {
-                                 const auto number = static_cast<Number>(value.scalar<double>());
+                               .prepare = [option, name](const Tensor& value) -> std::function<void()> {
+                                 const double saved = value.scalar<double>();
+                                 if (std::is_integral_v<Number> && !(saved >= 0 && saved <= 1e9))
+                                   throw DataLossError("'{}' is {}, which no optimizer has", name, saved);
+                                 const auto number = static_cast<Number>(saved);
                                  return [option, number] { option() = number; };
                                }});
 }

@@ -18,10 +18,11 @@ namespace trainhook::libtorch {
 /// Saves and restores an Adam, AdamW, SGD, RMSprop, Adagrad or LBFGS, as tensors whose names do not change from run to
 /// run: `<name>/<parameter>/exp_avg` and `<name>/<parameter>/step` for each parameter, named as in `module`, and
 /// `<name>/group_0/lr` for each option of each group. Those of LBFGS, which has one state for all parameters, are
-/// called
-/// `<name>/all/...`. What the optimizer has not made yet, such as the first momentum, stays absent after a restore: in
-/// the checkpoint it is an empty tensor, or -1. Optimizer and module must outlive the session.
-/// @throws UnimplementedError for another optimizer, InvalidArgumentError for a parameter that `module` does not have.
+/// called `<name>/all/...`; its `max_eval` and `line_search_fn` are the program's. What the optimizer has not made yet,
+/// such as the first momentum, stays absent after a restore: in the checkpoint it is an empty tensor, or -1. Optimizer
+/// and module must outlive the session.
+/// @throws UnimplementedError for another optimizer, InvalidArgumentError for a parameter that `module` does not have,
+/// which an LBFGS is not asked.
 TRAINHOOK_DECL void add_optimizer(LoopSession& loop, std::string_view name, ::torch::optim::Optimizer& optimizer,
                                   const ::torch::nn::Module& module);
 

@@ -47,13 +47,12 @@ inline void log_what_was_finished(const InterruptedSaves& found, const std::stri
 }
 
 CheckpointClaim::Taken CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step) const {
-  Taken taken(*this, global_step);
+  Taken taken;
   for (const auto& companion : companions) taken.add(companion->take(session, global_step));
   return taken;
 }
 
 void CheckpointClaim::Taken::before_model() const {
-  claim_->confirm_directory(global_step_);
   for (const CheckpointCompanion::Commit& commit : commits_) commit.before_model();
 }
 

@@ -88,7 +88,9 @@ bool SafetensorsExporter::after_save(SessionRef session, std::int64_t global_ste
   return false;
 }
 
-void SafetensorsExporter::end(SessionRef /*session*/, std::int64_t /*global_step*/) { wait(); }
+void SafetensorsExporter::end(SessionRef /*session*/, std::int64_t /*global_step*/) {
+  state_->attempt("the last checkpoint", [&] { wait(); });
+}
 
 void SafetensorsExporter::operator()(const BestCheckpoint& best) const { state_->start(best.prefix, best.step); }
 

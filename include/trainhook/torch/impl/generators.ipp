@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -26,19 +27,24 @@ void add_generator(LoopSession& loop, std::string_view name, ::at::Generator gen
     const std::scoped_lock lock(of.mutex());
     return of.get_state();
   };
-  trainhook::detail::LoopAccess::add_state(loop, {.name = std::string(name),
-                                                  .dtype = DType::UInt8,
-                                                  .shape = PartialShape{kUnknownDim},
-                                                  .save = [generator, state] { return to_tensor(state(generator)); },
-                                                  .prepare = [generator](const Tensor& value) -> std::function<void()> {
-                                                    return [generator, value] {
-                                                      ::at::Generator target = generator;
-                                                      const std::scoped_lock lock(target.mutex());
-                                                      target.set_state(from_tensor(value));
-                                                    };
-                                                  },
-                                                  .may_fail = true,
-                                                  .is_generator = true});
+  trainhook::detail::LoopAccess::add_state(
+      loop, {.name = std::string(name),
+             .dtype = DType::UInt8,
+             .shape = PartialShape{kUnknownDim},
+             .save = [generator, state] { return to_tensor(state(generator)); },
+             .prepare = [generator, called = std::string(name)](const Tensor& value) -> std::function<void()> {
+               return [generator, value, called] {
+                 ::at::Generator target = generator;
+                 const std::scoped_lock lock(target.mutex());
+                 try {
+                   target.set_state(from_tensor(value));
+                 } catch (const std::exception& error) {
+                   throw DataLossError("the saved state '{}' was refused: {}", called, error.what());
+                 }
+               };
+             },
+             .may_fail = true,
+             .is_generator = true});
 }
 
 void add_generators(LoopSession& loop, std::string_view name) {

@@ -15,6 +15,7 @@
 #include <torch/torch.h>
 
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/loop/state_binding.hpp>
@@ -33,6 +34,11 @@ class LbfgsState {
   optim::LBFGSParamState& make() const { return make_state<optim::LBFGSParamState>(*optimizer_, first_); }
   void remove() const { remove_state(*optimizer_, first_); }
   [[nodiscard]] const ::torch::Tensor& like() const { return first_; }
+  [[nodiscard]] std::int64_t elements() const {
+    std::int64_t all = 0;
+    for (const ::torch::Tensor& one : optimizer_->param_groups().at(0).params()) all += one.numel();
+    return all;
+  }
 
  private:
   optim::Optimizer* optimizer_;
@@ -54,16 +60,18 @@ void add_number(LoopSession& loop, const std::string& name, const LbfgsState& st
                                  const Number number = value.scalar<Number>();
                                  return [state, get, decides, number] {
                                    if (decides && number == Number{kAbsent}) return state.remove();
-                                   if (!decides && state.find() == nullptr) return;
+                                   if (number == Number{kAbsent} && state.find() == nullptr) return;
                                    get(state.make()) = number;
                                  };
                                },
                                .may_fail = true});
 }
 
-// Its tensors, given and taken as one: `get` returns an undefined tensor if there is none.
+// Its tensors, given and taken as one: `get` returns an undefined tensor if there is none. They have `rank` dimensions,
+// the last of which has all elements of the parameters if they are `wide`.
 template <class Get, class Set>
-void add_tensors(LoopSession& loop, const std::string& name, const LbfgsState& state, Get get, Set set) {
+void add_tensors(LoopSession& loop, const std::string& name, const LbfgsState& state, std::size_t rank, bool wide,
+                 Get get, Set set) {
   const DType dtype = dtype_of(state.like().scalar_type(), fmt::format("a parameter of '{}'", name));
   LoopAccess::add_state(
       loop, {.name = name,
@@ -75,9 +83,12 @@ void add_tensors(LoopSession& loop, const std::string& name, const LbfgsState& s
                    // LibTorch begins with an integer for H_diag.
                    return value_or_empty(value.defined() ? value.to(state.like().scalar_type()) : value, dtype);
                  },
-             .prepare = [state, set](const Tensor& value) -> std::function<void()> {
+             .prepare = [=](const Tensor& value) -> std::function<void()> {
+               const Shape& shape = value.shape();
+               if (shape != Shape{0} && (shape.rank() != rank || (wide && shape[rank - 1] != state.elements())))
+                 throw DataLossError("'{}' has shape {}, which is not one of this optimizer's", name, shape);
                return [state, set, value] {
-                 if (state.find() == nullptr) return;
+                 if (value.shape() == Shape{0} && state.find() == nullptr) return;
                  const ::torch::NoGradGuard no_grad;
                  set(state.make(),
                      value.shape() == Shape{0} ? ::torch::Tensor() : from_tensor(value).to(state.like().device()));
@@ -100,6 +111,10 @@ inline std::deque<::torch::Tensor> unstacked(const ::torch::Tensor& tensors) {
 void add_lbfgs(LoopSession& loop, std::string_view name, optim::LBFGS& optimizer) {
   using State = optim::LBFGSParamState;
   const LbfgsState state(optimizer);
+  for (const ::torch::Tensor& one : optimizer.param_groups().at(0).params()) {
+    if (one.scalar_type() != state.like().scalar_type())
+      throw UnimplementedError("add_optimizer: '{}': an LBFGS over parameters of several dtypes cannot be saved", name);
+  }
   const auto called = [name](std::string_view field) { return fmt::format("{}/all/{}", name, field); };
   add_number<std::int64_t>(loop, called("n_iter"), state, true, [](State& of) -> std::int64_t& { return of.n_iter(); });
   add_number<std::int64_t>(loop, called("func_evals"), state, false,
@@ -107,22 +122,22 @@ void add_lbfgs(LoopSession& loop, std::string_view name, optim::LBFGS& optimizer
   add_number<double>(loop, called("t"), state, false, [](State& of) -> double& { return of.t(); });
   add_number<double>(loop, called("prev_loss"), state, false, [](State& of) -> double& { return of.prev_loss(); });
   add_tensors(
-      loop, called("d"), state, [](State& of) { return of.d(); },
+      loop, called("d"), state, 1, true, [](State& of) { return of.d(); },
       [](State& of, const ::torch::Tensor& value) { of.d(value); });
   add_tensors(
-      loop, called("H_diag"), state, [](State& of) { return of.H_diag(); },
+      loop, called("H_diag"), state, 0, false, [](State& of) { return of.H_diag(); },
       [](State& of, const ::torch::Tensor& value) { of.H_diag(value); });
   add_tensors(
-      loop, called("prev_flat_grad"), state, [](State& of) { return of.prev_flat_grad(); },
+      loop, called("prev_flat_grad"), state, 1, true, [](State& of) { return of.prev_flat_grad(); },
       [](State& of, const ::torch::Tensor& value) { of.prev_flat_grad(value); });
   add_tensors(
-      loop, called("old_dirs"), state, [](State& of) { return stacked(of.old_dirs()); },
+      loop, called("old_dirs"), state, 2, true, [](State& of) { return stacked(of.old_dirs()); },
       [](State& of, const ::torch::Tensor& value) { of.old_dirs(unstacked(value)); });
   add_tensors(
-      loop, called("old_stps"), state, [](State& of) { return stacked(of.old_stps()); },
+      loop, called("old_stps"), state, 2, true, [](State& of) { return stacked(of.old_stps()); },
       [](State& of, const ::torch::Tensor& value) { of.old_stps(unstacked(value)); });
   add_tensors(
-      loop, called("ro"), state, [](State& of) { return stacked(of.ro()); },
+      loop, called("ro"), state, 1, false, [](State& of) { return stacked(of.ro()); },
       [](State& of, const ::torch::Tensor& value) { of.ro(unstacked(value)); });
   add_options<optim::LBFGSOptions>(loop, name, optimizer);
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -35,7 +36,9 @@ const std::vector<std::int64_t>& BatchOrder::next() {
 }
 
 void BatchOrder::check(Position position, std::string_view name) const {
-  if (position.epoch >= 0 && position.taken >= 0 && position.taken <= size_) return;
+  if (position.epoch >= 0 && position.epoch < (std::numeric_limits<std::int64_t>::max)() && position.taken >= 0 &&
+      position.taken <= size_)
+    return;
   throw DataLossError("'{}': the position {} of epoch {} is none of {} examples", name, position.taken, position.epoch,
                       size_);
 }

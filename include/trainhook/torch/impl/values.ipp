@@ -19,8 +19,10 @@
 namespace trainhook::libtorch {
 
 Output add_value(LoopSession& loop, std::string_view name, const ::torch::Tensor& tensor) {
-  return loop.value(
-      name, [&tensor] { return tensor.defined() ? tensor.item<float>() : std::numeric_limits<float>::quiet_NaN(); });
+  return loop.value(name, [&tensor] {
+    return tensor.defined() ? static_cast<float>(tensor.to(::torch::kDouble).item<double>())
+                            : std::numeric_limits<float>::quiet_NaN();
+  });
 }
 
 inline std::string histogram_of(std::string_view tag, const ::torch::Tensor& tensor) {

@@ -195,6 +195,7 @@ Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest requ
   if (when == Commit::Later) snapshot = saver->snapshot(session, request.others.get());
   return {step, [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
                  request = std::move(request)] {
+            request.before_commit();  // before the input's commit, too
             flush_events();
             companions.before_model();
             std::string prefix = snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
