@@ -110,7 +110,6 @@ class CheckpointJob {
   TRAINHOOK_DECL void log_commit(std::int64_t step, const std::string& prefix);
   [[nodiscard]] TRAINHOOK_DECL std::string save_path() const;
   [[nodiscard]] TRAINHOOK_DECL const std::shared_ptr<Saver>& find_saver(const Graph& graph);
-  [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<Saver> only_saver(const Graph& graph) const;
 
   // Flushes the events, which must be on disk before the checkpoint, because a resumed run does not write them again.
   // On any thread.

@@ -321,20 +321,19 @@ std::string CheckpointJob::save_path() const {
 }
 
 const std::shared_ptr<Saver>& CheckpointJob::find_saver(const Graph& graph) {
+  if (saver_ != nullptr) return saver_;
+  saver_ = options_.saver;
+  if (saver_ == nullptr && options_.scaffold != nullptr) saver_ = options_.scaffold->saver();
   if (saver_ == nullptr) {
-    saver_ = options_.saver;
-    if (saver_ == nullptr && options_.scaffold != nullptr) saver_ = options_.scaffold->saver();
-    if (saver_ == nullptr) saver_ = only_saver(graph);
-    saver_->use(services_->file_system(), services_->clock());
+    const auto savers = graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers);
+    if (savers.size() != 1 || savers.front() == nullptr) {
+      throw FailedPreconditionError("{} in the collection 'savers'; give the {} a saver or a scaffold",
+                                    savers.empty() ? "No items" : "More than one item", hook_);
+    }
+    saver_ = savers.front();
   }
+  saver_->use(services_->file_system(), services_->clock());
   return saver_;
-}
-
-std::shared_ptr<Saver> CheckpointJob::only_saver(const Graph& graph) const {
-  const auto savers = graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers);
-  if (savers.size() == 1 && savers.front() != nullptr) return savers.front();
-  throw FailedPreconditionError("{} in the collection 'savers'; give the {} a saver or a scaffold",
-                                savers.empty() ? "No items" : "More than one item", hook_);
 }
 
 void CheckpointJob::flush_events() noexcept {
