@@ -3,8 +3,12 @@
 /// Saves that take one value after the other, without a snapshot of the whole model.
 #include <trainhook/loop/loop_session.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +17,7 @@
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
+#include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -68,6 +73,79 @@ TEST(SavedValue, IsWrittenBeforeTheNextOneIsTaken) {
   EXPECT_EQ(session.trace, "a\nb\nc\n");
   const BundleReader reader("run/m-3", {.file_system = &disk});
   for (const char* name : {"a", "b", "c"}) EXPECT_EQ(reader.get_tensor(name), Tensor::of<float>({1, 2, 3}));
+}
+
+/// A variable on a device that can copy its values there.
+struct OnADevice {
+  OnADevice(LoopSession& loop, const std::string& name) {
+    loop.variable(name, {.dtype = DType::Float,
+                         .shape = Shape{},
+                         .read =
+                             [this, name](std::span<std::byte> bytes) {
+                               trace += "read " + name + "\n";
+                               std::memcpy(bytes.data(), &value, sizeof value);
+                             },
+                         .write = [](std::span<const std::byte>) {},
+                         .snapshot = [this, name]() -> std::function<Tensor()> {
+                           trace += "copy " + name + "\n";
+                           if (!has_room) return {};
+                           return [this, name, copy = copied] {
+                             trace += "bring " + name + "\n";
+                             return copy;
+                           };
+                         }});
+  }
+  float value = 1;
+  Tensor copied{1.F};
+  bool has_room = true;
+  std::string trace;
+};
+
+struct DeferredValue : ::testing::Test {
+  LoopSession loop;
+  std::vector<float> host{1, 2};
+  Variable on_host = loop.variable("b", host);
+  OnADevice last{loop, "c"}, first{loop, "a"};
+  testing::MemoryFileSystem disk;
+  Saver saver{{.file_system = &disk}};
+  [[nodiscard]] std::string write(const Snapshot& snapshot) { return saver.write(snapshot, {.save_path = "run/m"}); }
+};
+
+TEST_F(DeferredValue, IsCopiedByTheSnapshotAndBroughtByTheWrite) {
+  const Snapshot snapshot = saver.snapshot(loop);
+  EXPECT_EQ(first.trace + last.trace, "copy a\ncopy c\n");
+  const BundleReader reader(write(snapshot), {.file_system = &disk});
+  EXPECT_EQ(first.trace + last.trace, "copy a\nbring a\ncopy c\nbring c\n");
+  EXPECT_EQ(reader.get_tensor("a"), Tensor(1.F));
+  EXPECT_EQ(reader.get_tensor("b"), Tensor::of<float>({1, 2}));
+  EXPECT_EQ(reader.get_tensor("c"), Tensor(1.F));
+}
+
+TEST_F(DeferredValue, GoesToEntriesInAnyOrderOfRegistration) {
+  first.copied = Tensor(3.F);
+  last.copied = Tensor(4.F);
+  const BundleReader reader(write(saver.snapshot(loop)), {.file_system = &disk});
+  EXPECT_EQ(reader.get_tensor("a"), Tensor(3.F));
+  EXPECT_EQ(reader.get_tensor("c"), Tensor(4.F));
+}
+
+TEST_F(DeferredValue, IsReadAtOnceIfThereIsNoRoomForACopy) {
+  first.has_room = false;
+  (void)write(saver.snapshot(loop));
+  EXPECT_EQ(first.trace, "copy a\nread a\n");
+  EXPECT_EQ(last.trace, "copy c\nbring c\n");
+}
+
+TEST_F(DeferredValue, IsNotAskedForBySavesInTheForeground) {
+  (void)saver.save(loop, {.save_path = "run/m"});
+  EXPECT_EQ(first.trace + last.trace, "read a\nread c\n");
+}
+
+TEST_F(DeferredValue, OfAnotherShapeLeavesNoCheckpoint) {
+  first.copied = Tensor::of<float>({1, 2});
+  const Snapshot snapshot = saver.snapshot(loop);
+  EXPECT_THROW((void)write(snapshot), InvalidArgumentError);
+  EXPECT_FALSE(checkpoint_exists(disk, "run/m"));
 }
 
 TEST(SavedValue, ThatCannotBeTakenLeavesNoCheckpoint) {

@@ -4,6 +4,7 @@
 #include <trainhook/session/session_ref.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,18 @@ TEST(SessionRef, TellsTheRankToAnEngineThatAsks) {
   EXPECT_EQ(ranked.told, (std::vector{2, 3}));
   Engine engine;
   EXPECT_NO_THROW(SessionRef(engine).set_rank(2, 3));
+}
+
+TEST(SessionRef, AsksForDeferredValuesWhereTheEngineHasThem) {
+  struct OnADevice : Engine {
+    [[nodiscard]] std::function<Tensor()> deferred_value(std::string_view name) {
+      return [name] { return Tensor(name); };
+    }
+  };
+  OnADevice device;
+  EXPECT_EQ(SessionRef(device).deferred_value("weights")(), Tensor("weights"));
+  Engine engine;
+  EXPECT_FALSE(SessionRef(engine).deferred_value("weights"));
 }
 
 TEST(SessionRef, OffersAllFormsOfRun) {

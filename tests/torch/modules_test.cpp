@@ -51,6 +51,10 @@ TEST_F(Modules, HasEachParameterAndBufferByName) {
   EXPECT_EQ(saved("net/norm.num_batches_tracked"), to_tensor(net.norm->num_batches_tracked));
 }
 
+TEST_F(Modules, ASparseTensorIsRefusedAtOnce) {
+  EXPECT_THROW(add_tensor(loop, "rows", ::torch::eye(2).to_sparse()), UnimplementedError);
+}
+
 TEST_F(Modules, ATiedTensorIsOneVariable) {
   ::torch::nn::Linear second(2, 3);
   second->weight = net.first->weight;

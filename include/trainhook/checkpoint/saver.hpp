@@ -62,8 +62,10 @@ struct SessionStateSaveable {
 /// A session's state at one point in time. With EigenSession it is a list of handles: nothing is copied until training
 /// writes again.
 struct Snapshot {
-  std::vector<NamedTensor> entries{};  ///< names as in the checkpoint, sorted
-  detail::VariableSlices slices{};     ///< which of them are parts of partitioned variables
+  std::vector<NamedTensor> entries{};            ///< names as in the checkpoint, sorted
+  std::vector<std::function<Tensor()>> later{};  ///< bring the values of the entries without one, in their order
+  detail::VariableSlices slices{};               ///< which of them are parts of partitioned variables
+  std::uint64_t bytes = 0;                       ///< of all values, not counting strings
 };
 
 struct SaverOptions {
@@ -172,17 +174,13 @@ class Saver {
   // The saved state of the saveable `name`.
   TRAINHOOK_DECL static StateValues read_state(const CheckpointContents& contents, const std::string& name);
 
-  // Adds the current state of the graph's saveables, by name in the checkpoint.
-  TRAINHOOK_DECL void add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const;
+  // A snapshot; or one that lacks the values of the session, which are then read from it one at a time.
+  [[nodiscard]] TRAINHOOK_DECL Snapshot collect(SessionRef session, std::vector<StateSpec> chosen,
+                                                bool one_at_a_time) const;
+  TRAINHOOK_DECL std::string commit(const Snapshot& snapshot, const SaveRequest& request, SessionRef session);
 
   TRAINHOOK_DECL void expect_entries(std::string_view what_for, std::size_t count) const;
 
-  using AddTensor = FunctionRef<void(const std::string& name, const Tensor& tensor)>;
-
-  // Writes one checkpoint with the tensors that `add_entries` adds: about `expected_bytes`, not counting strings.
-  TRAINHOOK_DECL std::string commit(const SaveRequest& request, std::uint64_t expected_bytes,
-                                    const detail::VariableSlices& slices,
-                                    FunctionRef<void(const AddTensor&)> add_entries);
   TRAINHOOK_DECL void validate(const SaveRequest& request) const;
   TRAINHOOK_DECL static void expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
                                              const std::string& prefix);

@@ -43,6 +43,9 @@ class BoundState {
   /// The current value in memory that only the caller holds. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor save_once(std::string_view name);
 
+  /// Brings a copy that was made now; empty if there is none. @throws NotFoundError for an unknown name.
+  [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred(std::string_view name);
+
   /// Checks and decodes all entries, then loads them in the order of their registration. If the user's code fails while
   /// loading, undoes the entries loaded before.
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);

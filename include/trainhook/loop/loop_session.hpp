@@ -233,6 +233,9 @@ class LoopSession : public RunForms<LoopSession, true> {
   /// copy of the whole model. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor saved_value(std::string_view name) const;
 
+  /// One value of a snapshot, where the variable's memory makes one by itself: see ExternalVariable.
+  [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred_value(std::string_view name);
+
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
   TRAINHOOK_DECL void close() noexcept;
   void run_request(const RunRequest& request, std::span<Tensor> results) { execute(request, results); }

@@ -87,6 +87,7 @@ struct StateBinding {
   DType dtype = DType::Invalid;
   PartialShape shape{};
   std::function<Tensor()> save{};
+  std::function<std::function<Tensor()>()> snapshot{};  // optional: see ExternalVariable
   std::function<std::function<void()>(const Tensor&)> prepare{};
   std::function<void()> reset{};  // for state that each session starts fresh; otherwise empty
   bool may_fail = false;

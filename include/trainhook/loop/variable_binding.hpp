@@ -49,6 +49,9 @@ class VariableBinding {
   /// The current values in memory that only the caller holds.
   [[nodiscard]] TRAINHOOK_DECL Tensor read_once() const;
 
+  /// Brings a copy that was made now; empty if this variable makes none: see ExternalVariable.
+  [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred() const;
+
   /// @throws if `write(value)` would fail.
   TRAINHOOK_DECL void validate(const Tensor& value) const;
 

@@ -19,6 +19,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/loop/memory_layout.hpp>
 
 namespace trainhook {
@@ -38,6 +39,11 @@ struct ExternalVariable {
   Shape shape{};
   std::function<void(std::span<std::byte>)> read{};         ///< writes the current values into the span
   std::function<void(std::span<const std::byte>)> write{};  ///< copies the span to the variable
+
+  /// Optional, for saves in the background: copies the values on the device, and returns a function that brings the
+  /// copy to the host, once, on any thread; or an empty one if there is no room.
+  std::function<std::function<Tensor()>()> snapshot{};
+
   bool trainable = true;
 };
 

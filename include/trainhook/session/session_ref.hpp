@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,8 +24,10 @@ struct SessionTable {
   std::vector<NamedTensor> (*snapshot)(void*, std::span<const std::string>);
   void (*load)(void*, std::span<const NamedTensor>);
   void (*close)(void*);
-  Tensor (*saved_value)(void*, std::string_view);  // null if the session has no such function
-  void (*set_rank)(void*, int rank, int size);     // null if the session has no such function
+  // Null if the session has no such function:
+  Tensor (*saved_value)(void*, std::string_view);
+  std::function<Tensor()> (*deferred_value)(void*, std::string_view);
+  void (*set_rank)(void*, int rank, int size);
 };
 
 /// A session that returns the values of a snapshot one at a time.
@@ -38,6 +41,14 @@ constexpr auto saved_value_of() noexcept {
   Tensor (*function)(void*, std::string_view) = nullptr;
   if constexpr (GivesSavedValues<S>)
     function = [](void* session, std::string_view name) { return static_cast<S*>(session)->saved_value(name); };
+  return function;
+}
+
+template <class S>
+constexpr auto deferred_value_of() noexcept {
+  std::function<Tensor()> (*function)(void*, std::string_view) = nullptr;
+  if constexpr (requires(S& session, std::string_view name) { session.deferred_value(name); })
+    function = [](void* session, std::string_view name) { return static_cast<S*>(session)->deferred_value(name); };
   return function;
 }
 
@@ -60,6 +71,7 @@ inline constexpr SessionTable kSessionTable{
     [](void* session, std::span<const NamedTensor> entries) { static_cast<S*>(session)->load(entries); },
     [](void* session) { static_cast<S*>(session)->close(); },
     saved_value_of<S>(),
+    deferred_value_of<S>(),
     set_rank_of<S>(),
 };
 
@@ -85,6 +97,12 @@ class SessionRef : public RunForms<SessionRef, true> {
   /// True if the session has a `saved_value`.
   [[nodiscard]] bool gives_saved_values() const noexcept { return table_->saved_value != nullptr; }
   [[nodiscard]] Tensor saved_value(std::string_view name) const { return table_->saved_value(session_, name); }
+
+  /// The session's `deferred_value`; an empty function if it has none.
+  [[nodiscard]] std::function<Tensor()> deferred_value(std::string_view name) const {
+    if (table_->deferred_value == nullptr) return {};
+    return table_->deferred_value(session_, name);
+  }
 
   /// Tells the session which rank of a job it is, if it has a `set_rank`.
   void set_rank(int rank, int size) const {

@@ -10,11 +10,13 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/torch/tensors.hpp>
 
 namespace trainhook::libtorch::detail {
 
 /// See `add_optimizer`.
-TRAINHOOK_DECL void add_lbfgs(LoopSession& loop, std::string_view name, ::torch::optim::LBFGS& optimizer);
+TRAINHOOK_DECL void add_lbfgs(LoopSession& loop, std::string_view name, ::torch::optim::LBFGS& optimizer,
+                              Snapshots snapshots);
 
 }  // namespace trainhook::libtorch::detail
 

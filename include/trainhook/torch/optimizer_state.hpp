@@ -14,7 +14,7 @@
 #include <utility>
 
 #include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
-#include <torch/torch.h>
+#include <torch/optim.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
@@ -31,7 +31,7 @@ using trainhook::detail::LoopAccess;
 template <class Map>
 auto key_in(const Map& /*states*/, const ::torch::Tensor& parameter) {
   if constexpr (std::is_same_v<typename Map::key_type, std::string>) {
-    return c10::guts::to_string(parameter.unsafeGetTensorImpl());
+    return c10::str(parameter.unsafeGetTensorImpl());
   } else {
     return static_cast<void*>(parameter.unsafeGetTensorImpl());
   }

@@ -12,6 +12,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/torch/tensors.hpp>
 
 namespace trainhook::libtorch {
 
@@ -24,7 +25,7 @@ namespace trainhook::libtorch {
 /// @throws UnimplementedError for another optimizer, InvalidArgumentError for a parameter that `module` does not have,
 /// which an LBFGS is not asked.
 TRAINHOOK_DECL void add_optimizer(LoopSession& loop, std::string_view name, ::torch::optim::Optimizer& optimizer,
-                                  const ::torch::nn::Module& module);
+                                  const ::torch::nn::Module& module, Snapshots snapshots = Snapshots::OnHost);
 
 /// Saves and restores how many steps a schedule has made; the rates are the optimizer's. The schedule must outlive the
 /// session.

@@ -3,6 +3,7 @@
 /// Conversions between tensors of LibTorch and of this library.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -28,12 +29,26 @@ namespace trainhook::libtorch {
 /// @throws UnimplementedError for a dtype that this library lacks, InvalidArgumentError for an undefined tensor.
 [[nodiscard]] TRAINHOOK_DECL Tensor to_tensor(const ::torch::Tensor& tensor);
 
+/// Where saves in the background first copy values that are on a device. On the CPU it makes no difference.
+enum class Snapshots {
+  OnHost,    ///< training goes on when they are on the host
+  OnDevice,  ///< training goes on when they are copied on the device, which takes their memory there once more until
+             ///< they are written, and again if a further save waits; on the host if there is no room
+};
+
 /// A copy of the values on the CPU.
 [[nodiscard]] TRAINHOOK_DECL ::torch::Tensor from_tensor(const Tensor& tensor);
 
 /// The values without a copy: the result keeps the memory of `tensor` alive and must not be written to.
 [[nodiscard]] TRAINHOOK_DECL ::torch::Tensor view_of(const Tensor& tensor);
 
+namespace detail {
+
+/// Copies the values on their device, behind what is enqueued there, and returns a function that brings the copy to the
+/// host, once, on any thread. Empty if `where` is the host or the device has no room.
+[[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> snapshot_of(const ::torch::Tensor& tensor, Snapshots where);
+
+}  // namespace detail
 }  // namespace trainhook::libtorch
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -22,6 +22,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
@@ -78,7 +79,7 @@ void InputCheckpoints::save(SessionRef session, std::int64_t step) {
 
 InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t global_step) {
   taken_ = global_step;
-  auto snapshot = std::make_shared<const Snapshot>(saver_.snapshot(session));
+  const std::shared_ptr<const Snapshot> snapshot = detail::make_shared_object<Snapshot>(saver_.snapshot(session));
   const auto self = shared_from_this();
   return {.before_model = [self, snapshot, global_step] { self->write(*snapshot, global_step); },
           .after_model = [self, global_step] { self->settle(global_step); }};

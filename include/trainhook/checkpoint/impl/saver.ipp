@@ -72,39 +72,42 @@ void Saver::use(FileSystem& file_system, Clock& clock) {
 }
 
 Snapshot Saver::snapshot(SessionRef session, const detail::OtherParts* others) const {
-  std::vector<std::string> names;
-  for (const StateSpec& spec : chosen_state(session, others)) names.push_back(spec.name);
-  Snapshot snapshot{session.snapshot(names), detail::VariableSlices(session.graph())};
-  add_saveables(session.graph(), snapshot.entries);
-  std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
-  expect_entries("save", snapshot.entries.size());
-  return snapshot;
+  return collect(session, chosen_state(session, others), false);
 }
 
 std::string Saver::save(SessionRef session, const SaveRequest& request) {
-  if (!session.gives_saved_values()) return write(snapshot(session, request.others.get()), request);
   std::vector<StateSpec> chosen = chosen_state(session, request.others.get());
-  std::vector<NamedTensor> entries;  // those of the session without value
-  entries.reserve(chosen.size());
-  std::uint64_t bytes = 0;
-  for (StateSpec& spec : chosen) {
-    entries.push_back({std::move(spec.name), Tensor()});
-    if (spec.shape.is_fully_known())
-      bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
-  }
-  add_saveables(session.graph(), entries);
-  expect_entries("save", entries.size());
-  if (entries.empty()) return {};
-  std::ranges::sort(entries, {}, &NamedTensor::name);
-  return commit(request, bytes, detail::VariableSlices(session.graph()), [&](const AddTensor& add) {
-    for (const NamedTensor& entry : entries)
-      add(entry.name, entry.tensor.has_value() ? entry.tensor : session.saved_value(entry.name));
-  });
+  return commit(collect(session, std::move(chosen), session.gives_saved_values()), request, session);
 }
 
-void Saver::add_saveables(const Graph& graph, std::vector<NamedTensor>& entries) const {
-  for (const std::shared_ptr<Saveable>& saveable : saveables(graph))
-    std::ranges::move(detail::entries_of(*saveable), std::back_inserter(entries));
+std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) { return commit(snapshot, request, {}); }
+
+Snapshot Saver::collect(SessionRef session, std::vector<StateSpec> chosen, bool one_at_a_time) const {
+  Snapshot snapshot{.slices = detail::VariableSlices(session.graph())};
+  std::vector<std::string> names;
+  for (StateSpec& spec : chosen) {
+    if (spec.shape.is_fully_known())
+      snapshot.bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
+    names.push_back(std::move(spec.name));
+  }
+  std::ranges::sort(names);  // for the order of `later`
+  std::vector<std::string> now;
+  for (std::string& name : names) {
+    std::function<Tensor()> read;
+    if (!one_at_a_time) read = session.deferred_value(name);
+    if (!one_at_a_time && !read) {
+      now.push_back(std::move(name));
+      continue;
+    }
+    snapshot.entries.push_back({std::move(name), Tensor()});
+    if (read) snapshot.later.push_back(std::move(read));
+  }
+  std::ranges::move(session.snapshot(now), std::back_inserter(snapshot.entries));
+  for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph()))
+    std::ranges::move(detail::entries_of(*saveable), std::back_inserter(snapshot.entries));
+  std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
+  expect_entries("save", snapshot.entries.size());
+  return snapshot;
 }
 
 void Saver::expect_entries(std::string_view what_for, std::size_t count) const {
@@ -112,17 +115,8 @@ void Saver::expect_entries(std::string_view what_for, std::size_t count) const {
     throw InvalidArgumentError("No variables to {}: the session has no state of the kinds asked for", what_for);
 }
 
-std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) {
+std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, SessionRef session) {
   if (snapshot.entries.empty()) return {};
-  std::uint64_t bytes = 0;
-  for (const NamedTensor& entry : snapshot.entries) bytes += entry.tensor.byte_size();
-  return commit(request, bytes, snapshot.slices, [&](const AddTensor& add) {
-    for (const NamedTensor& entry : snapshot.entries) add(entry.name, entry.tensor);
-  });
-}
-
-std::string Saver::commit(const SaveRequest& request, std::uint64_t expected_bytes,
-                          const detail::VariableSlices& slices, FunctionRef<void(const AddTensor&)> add_entries) {
   state_->expect_here();
   validate(request);
   const std::string prefix = prefix_of(request);
@@ -136,14 +130,20 @@ std::string Saver::commit(const SaveRequest& request, std::uint64_t expected_byt
     BundleWriter writer(prefix, {.file_system = &file_system(),
                                  .overwrite = true,
                                  .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
-                                 .expected_bytes = expected_bytes,
+                                 .expected_bytes = snapshot.bytes,
                                  .part = request.others != nullptr ? &request.others->own() : nullptr});
-    const auto check_and_add = [&](const std::string& name, const Tensor& tensor) {
+    const auto add = [&](const std::string& name, const Tensor& tensor) {
       if (options_.refuse_non_finite) detail::expect_finite(name, tensor, prefix);
-      slices.add(writer, name, tensor);
+      snapshot.slices.add(writer, name, tensor);
     };
-    const AddTensor add = check_and_add;
-    add_entries(add);
+    auto later = snapshot.later.begin();
+    for (const NamedTensor& entry : snapshot.entries) {
+      if (entry.tensor.has_value()) {
+        add(entry.name, entry.tensor);
+      } else {
+        add(entry.name, later != snapshot.later.end() ? (*later++)() : session.saved_value(entry.name));
+      }
+    }
     for (const NamedTensor& entry : request.extra) add(entry.name, entry.tensor);
     if (request.others != nullptr) {
       request.others->add_to(writer);

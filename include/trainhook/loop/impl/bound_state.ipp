@@ -77,6 +77,12 @@ Tensor BoundState::save_once(std::string_view name) {
   return state_called(name).save();
 }
 
+std::function<Tensor()> BoundState::deferred(std::string_view name) {
+  if (const VariableBinding* variable = find_variable(name)) return variable->deferred();
+  const StateBinding& state = state_called(name);
+  return state.snapshot ? state.snapshot() : nullptr;
+}
+
 void BoundState::load(std::span<const NamedTensor> entries) {
   std::vector<Change> changes(entries.size());
   Order order;

@@ -170,6 +170,8 @@ std::vector<NamedTensor> LoopSession::snapshot(std::span<const std::string> name
 
 Tensor LoopSession::saved_value(std::string_view name) const { return impl_->bound.save_once(name); }
 
+std::function<Tensor()> LoopSession::deferred_value(std::string_view name) { return impl_->bound.deferred(name); }
+
 std::string LoopSession::state_name(std::string_view name) {
   if (name.empty()) throw InvalidArgumentError("a state of the loop needs a name");
   return fmt::format("_trainhook/state/{}", name);

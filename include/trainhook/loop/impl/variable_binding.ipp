@@ -65,6 +65,18 @@ Tensor VariableBinding::read_once() const {
   return values;
 }
 
+std::function<Tensor()> VariableBinding::deferred() const {
+  if (!external_.snapshot) return {};
+  const char* const kWhat = "the snapshot function of variable";
+  std::function<Tensor()> bring = call_of_user(kWhat, name(), external_.snapshot);
+  if (!bring) return {};
+  return [this, bring = std::move(bring), kWhat] {
+    Tensor value = call_of_user(kWhat, name(), bring);
+    check_value(name(), dtype(), shape_, value);
+    return value;
+  };
+}
+
 void VariableBinding::read_into(Tensor& target) const {
   std::span<const std::byte> memory;
   if (memory_) memory = memory_();

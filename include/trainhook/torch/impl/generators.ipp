@@ -11,7 +11,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <torch/utils.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>

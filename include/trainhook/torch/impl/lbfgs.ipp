@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/error.hpp>
@@ -71,18 +71,19 @@ void add_number(LoopSession& loop, const std::string& name, const LbfgsState& st
 // the last of which has all elements of the parameters if they are `wide`.
 template <class Get, class Set>
 void add_tensors(LoopSession& loop, const std::string& name, const LbfgsState& state, std::size_t rank, bool wide,
-                 Get get, Set set) {
+                 Snapshots snapshots, Get get, Set set) {
   const DType dtype = dtype_of(state.like().scalar_type(), fmt::format("a parameter of '{}'", name));
+  const auto present = [state, get] {
+    auto* const found = state.find();
+    const ::torch::Tensor value = found == nullptr ? ::torch::Tensor() : get(*found);
+    return value.defined() ? value.to(state.like().scalar_type())
+                           : value;  // LibTorch begins with an integer for H_diag
+  };
   LoopAccess::add_state(
       loop, {.name = name,
              .dtype = dtype,
-             .save =
-                 [state, get, dtype] {
-                   auto* const found = state.find();
-                   const ::torch::Tensor value = found == nullptr ? ::torch::Tensor() : get(*found);
-                   // LibTorch begins with an integer for H_diag.
-                   return value_or_empty(value.defined() ? value.to(state.like().scalar_type()) : value, dtype);
-                 },
+             .save = [present, dtype] { return value_or_empty(present(), dtype); },
+             .snapshot = [present, snapshots] { return snapshot_of(present(), snapshots); },
              .prepare = [=](const Tensor& value) -> std::function<void()> {
                const Shape& shape = value.shape();
                if (shape != Shape{0} && (shape.rank() != rank || (wide && shape[rank - 1] != state.elements())))
@@ -108,7 +109,7 @@ inline std::deque<::torch::Tensor> unstacked(const ::torch::Tensor& tensors) {
   return all;
 }
 
-void add_lbfgs(LoopSession& loop, std::string_view name, optim::LBFGS& optimizer) {
+void add_lbfgs(LoopSession& loop, std::string_view name, optim::LBFGS& optimizer, Snapshots snapshots) {
   using State = optim::LBFGSParamState;
   const LbfgsState state(optimizer);
   for (const ::torch::Tensor& one : optimizer.param_groups().at(0).params()) {
@@ -122,22 +123,22 @@ void add_lbfgs(LoopSession& loop, std::string_view name, optim::LBFGS& optimizer
   add_number<double>(loop, called("t"), state, false, [](State& of) -> double& { return of.t(); });
   add_number<double>(loop, called("prev_loss"), state, false, [](State& of) -> double& { return of.prev_loss(); });
   add_tensors(
-      loop, called("d"), state, 1, true, [](State& of) { return of.d(); },
+      loop, called("d"), state, 1, true, snapshots, [](State& of) { return of.d(); },
       [](State& of, const ::torch::Tensor& value) { of.d(value); });
   add_tensors(
-      loop, called("H_diag"), state, 0, false, [](State& of) { return of.H_diag(); },
+      loop, called("H_diag"), state, 0, false, snapshots, [](State& of) { return of.H_diag(); },
       [](State& of, const ::torch::Tensor& value) { of.H_diag(value); });
   add_tensors(
-      loop, called("prev_flat_grad"), state, 1, true, [](State& of) { return of.prev_flat_grad(); },
+      loop, called("prev_flat_grad"), state, 1, true, snapshots, [](State& of) { return of.prev_flat_grad(); },
       [](State& of, const ::torch::Tensor& value) { of.prev_flat_grad(value); });
   add_tensors(
-      loop, called("old_dirs"), state, 2, true, [](State& of) { return stacked(of.old_dirs()); },
+      loop, called("old_dirs"), state, 2, true, snapshots, [](State& of) { return stacked(of.old_dirs()); },
       [](State& of, const ::torch::Tensor& value) { of.old_dirs(unstacked(value)); });
   add_tensors(
-      loop, called("old_stps"), state, 2, true, [](State& of) { return stacked(of.old_stps()); },
+      loop, called("old_stps"), state, 2, true, snapshots, [](State& of) { return stacked(of.old_stps()); },
       [](State& of, const ::torch::Tensor& value) { of.old_stps(unstacked(value)); });
   add_tensors(
-      loop, called("ro"), state, 1, false, [](State& of) { return stacked(of.ro()); },
+      loop, called("ro"), state, 1, false, snapshots, [](State& of) { return stacked(of.ro()); },
       [](State& of, const ::torch::Tensor& value) { of.ro(unstacked(value)); });
   add_options<optim::LBFGSOptions>(loop, name, optimizer);
 }

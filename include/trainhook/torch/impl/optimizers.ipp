@@ -17,7 +17,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/optim.h>
+#include <torch/utils.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -83,7 +84,7 @@ inline void expect_sizes_of(const std::string& name, const Tensor& value, const 
 
 template <class State>
 void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer, const ::torch::Tensor& parameter,
-               std::string_view field, std::int64_t /*like*/) {
+               std::string_view field, Snapshots /*snapshots*/, std::int64_t /*like*/) {
   const auto value_of = [field](State& state) {
     std::int64_t* found = nullptr;
     each_field(state, [&](std::string_view each, auto& value) {
@@ -114,7 +115,7 @@ void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer,
 
 template <class State>
 void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer, const ::torch::Tensor& parameter,
-               std::string_view field, const ::torch::Tensor& /*like*/) {
+               std::string_view field, Snapshots snapshots, const ::torch::Tensor& /*like*/) {
   const DType dtype = dtype_of(parameter.scalar_type(), fmt::format("a parameter of '{}'", name));
   const auto value_of = [field](State& state) {
     ::torch::Tensor* found = nullptr;
@@ -125,14 +126,15 @@ void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer,
     });
     return found;
   };
+  const auto present = [&optimizer, parameter, value_of] {
+    State* const state = find_state<State>(optimizer, parameter);
+    return state == nullptr ? ::torch::Tensor() : *value_of(*state);
+  };
   LoopAccess::add_state(
       loop, {.name = name,
              .dtype = dtype,
-             .save =
-                 [&optimizer, parameter, value_of, dtype] {
-                   State* const state = find_state<State>(optimizer, parameter);
-                   return value_or_empty(state == nullptr ? ::torch::Tensor() : *value_of(*state), dtype);
-                 },
+             .save = [present, dtype] { return value_or_empty(present(), dtype); },
+             .snapshot = [present, snapshots] { return snapshot_of(present(), snapshots); },
              .prepare = [&optimizer, parameter, value_of, name](const Tensor& value) -> std::function<void()> {
                expect_sizes_of(name, value, parameter);
                return [&optimizer, parameter, value_of, value] {
@@ -148,28 +150,27 @@ void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer,
 
 template <class State>
 void add_parameter(LoopSession& loop, const std::string& name, optim::Optimizer& optimizer,
-                   const ::torch::Tensor& parameter) {
+                   const ::torch::Tensor& parameter, Snapshots snapshots) {
   State example;
   each_field(example, [&](std::string_view field, auto& value) {
-    add_field<State>(loop, fmt::format("{}/{}", name, field), optimizer, parameter, field, value);
+    add_field<State>(loop, fmt::format("{}/{}", name, field), optimizer, parameter, field, snapshots, value);
   });
 }
 
 template <class State, class Options>
 void add_all(LoopSession& loop, std::string_view name, optim::Optimizer& optimizer,
-             const std::map<const void*, std::string>& names) {
+             const std::map<const void*, std::string>& names, Snapshots snapshots) {
   for (std::size_t group = 0; group < optimizer.param_groups().size(); ++group) {
     const auto& parameters = optimizer.param_groups()[group].params();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const auto found = names.find(parameters[i].unsafeGetTensorImpl());
       if (found == names.end()) {
         throw InvalidArgumentError(
-            "add_optimizer: parameter {} of group {} of '{}' is none of the module's; give the module that holds all "
-            "of "
-            "the optimizer's parameters",
+            "add_optimizer: parameter {} of group {} of '{}' is none of the module's; give the module that holds "
+            "all of the optimizer's parameters",
             i, group, name);
       }
-      add_parameter<State>(loop, fmt::format("{}/{}", name, found->second), optimizer, parameters[i]);
+      add_parameter<State>(loop, fmt::format("{}/{}", name, found->second), optimizer, parameters[i], snapshots);
     }
   }
   add_options<Options>(loop, name, optimizer);
@@ -180,23 +181,23 @@ void add_all(LoopSession& loop, std::string_view name, optim::Optimizer& optimiz
 namespace trainhook::libtorch {
 
 void add_optimizer(LoopSession& loop, std::string_view name, ::torch::optim::Optimizer& optimizer,
-                   const ::torch::nn::Module& module) {
+                   const ::torch::nn::Module& module, Snapshots snapshots) {
   namespace optim = ::torch::optim;
   std::map<const void*, std::string> names;
   for (const auto& [called, parameter] : detail::parameters_of(module))
     names.emplace(parameter.unsafeGetTensorImpl(), called);
   if (dynamic_cast<optim::Adam*>(&optimizer) != nullptr) {
-    detail::add_all<optim::AdamParamState, optim::AdamOptions>(loop, name, optimizer, names);
+    detail::add_all<optim::AdamParamState, optim::AdamOptions>(loop, name, optimizer, names, snapshots);
   } else if (dynamic_cast<optim::AdamW*>(&optimizer) != nullptr) {
-    detail::add_all<optim::AdamWParamState, optim::AdamWOptions>(loop, name, optimizer, names);
+    detail::add_all<optim::AdamWParamState, optim::AdamWOptions>(loop, name, optimizer, names, snapshots);
   } else if (dynamic_cast<optim::SGD*>(&optimizer) != nullptr) {
-    detail::add_all<optim::SGDParamState, optim::SGDOptions>(loop, name, optimizer, names);
+    detail::add_all<optim::SGDParamState, optim::SGDOptions>(loop, name, optimizer, names, snapshots);
   } else if (dynamic_cast<optim::RMSprop*>(&optimizer) != nullptr) {
-    detail::add_all<optim::RMSpropParamState, optim::RMSpropOptions>(loop, name, optimizer, names);
+    detail::add_all<optim::RMSpropParamState, optim::RMSpropOptions>(loop, name, optimizer, names, snapshots);
   } else if (dynamic_cast<optim::Adagrad*>(&optimizer) != nullptr) {
-    detail::add_all<optim::AdagradParamState, optim::AdagradOptions>(loop, name, optimizer, names);
+    detail::add_all<optim::AdagradParamState, optim::AdagradOptions>(loop, name, optimizer, names, snapshots);
   } else if (auto* const lbfgs = dynamic_cast<optim::LBFGS*>(&optimizer)) {
-    detail::add_lbfgs(loop, name, *lbfgs);
+    detail::add_lbfgs(loop, name, *lbfgs, snapshots);
   } else {
     throw UnimplementedError(
         "add_optimizer: '{}' is a {}, of which this library does not know what it keeps; save it by loop.state(\"{}\", "

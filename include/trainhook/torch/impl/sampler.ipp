@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/random.hpp>

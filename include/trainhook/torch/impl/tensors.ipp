@@ -11,7 +11,9 @@
 #include <span>
 #include <utility>
 
-#include <torch/torch.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/utils.h>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
@@ -82,4 +84,29 @@ Tensor to_tensor(const ::torch::Tensor& tensor) {
       scalar_type_of(tensor.dtype()));
 }
 
+namespace detail {
+
+std::function<Tensor()> snapshot_of(const ::torch::Tensor& tensor, Snapshots where) {
+  if (where == Snapshots::OnHost || !tensor.defined() || tensor.device().is_cpu()) return {};
+  struct Copy {
+    ::torch::Tensor values;
+    ::c10::Event made;
+  };
+  const ::c10::impl::VirtualGuardImpl device(tensor.device().type());
+  try {
+    const ::torch::NoGradGuard no_grad;
+    std::shared_ptr<Copy> copy(new Copy{tensor.clone(), ::c10::Event(device.type())});
+    copy->made.record(device.getStream(tensor.device()));
+    return [copy, device]() mutable {  // the stream of another thread may be another one
+      copy->made.block(device.getStream(copy->values.device()));
+      Tensor values = to_tensor(copy->values);
+      copy = nullptr;
+      return values;
+    };
+  } catch (const ::c10::Error&) {  // such as too little memory
+    return {};
+  }
+}
+
+}  // namespace detail
 }  // namespace trainhook::libtorch

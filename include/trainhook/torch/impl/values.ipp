@@ -11,7 +11,7 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <torch/torch.h>
+#include <torch/utils.h>
 
 #include <trainhook/events/summary.hpp>
 #include <trainhook/torch/modules.hpp>

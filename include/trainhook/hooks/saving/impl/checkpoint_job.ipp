@@ -16,6 +16,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/core/type_name.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/events/file_writer.hpp>
@@ -191,10 +192,10 @@ Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest requ
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   request.before_commit = [this, step] { claim_->confirm_directory(step); };
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
-  std::optional<Snapshot> snapshot;
-  if (when == Commit::Later) snapshot = saver->snapshot(session, request.others.get());
-  return {step, [this, session, saver, companions = std::move(companions), snapshot = std::move(snapshot),
-                 request = std::move(request)] {
+  std::shared_ptr<const Snapshot> snapshot;
+  if (when == Commit::Later)
+    snapshot = detail::make_shared_object<Snapshot>(saver->snapshot(session, request.others.get()));
+  return {step, [this, session, saver, companions = std::move(companions), snapshot, request = std::move(request)] {
             request.before_commit();  // before the input's commit, too
             flush_events();
             companions.before_model();
