@@ -77,8 +77,8 @@ class SafetensorsReader {
 
 /// The file in every place that takes a checkpoint:
 ///
-///     th::init_from_checkpoint(session, th::safetensors("pretrained.safetensors"), {{"encoder.weight",
-///     "net/encoder"}});
+///     .restore = th::RestoreRules{.from = th::safetensors("pretrained.safetensors"),
+///                                 .rename = {{"encoder.", "net/encoder."}}}
 [[nodiscard]] inline CheckpointSource safetensors(std::string path) { return {std::move(path), open_safetensors}; }
 
 }  // namespace trainhook

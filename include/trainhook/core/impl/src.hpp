@@ -9,6 +9,7 @@
 
 #include <trainhook/core/impl/buffer.ipp>
 #include <trainhook/core/impl/buffer_pool.ipp>
+#include <trainhook/core/impl/cast_numbers.ipp>
 #include <trainhook/core/impl/clock.ipp>
 #include <trainhook/core/impl/coding.ipp>
 #include <trainhook/core/impl/dtype.ipp>

@@ -129,8 +129,8 @@ class SafetensorsContents final : public CheckpointContents {
   }
   [[noreturn]] void refuse(std::string_view variable) const override {
     throw NotFoundError(
-        "safetensors file {} has no tensor '{}', and a restore needs every variable; to start with some of them, call "
-        "init_from_checkpoint with pairs of names in an init_fn; {}",
+        "safetensors file {} has no tensor '{}', and a restore needs every variable; to start with some of them, "
+        "set `missing` of RestoreRules to Missing::KeepInitial; {}",
         path(), variable, suggest_keys(reader_.entries(), variable));
   }
 

@@ -7,7 +7,6 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/exchange/impl/cast_floats.ipp>
 #include <trainhook/exchange/impl/npy.ipp>
 #include <trainhook/exchange/impl/safetensors_exporter.ipp>
 #include <trainhook/exchange/impl/safetensors_format.ipp>

@@ -12,11 +12,11 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/cast_numbers.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/exchange/cast_floats.hpp>
 #include <trainhook/exchange/safetensors_format.hpp>
 #include <trainhook/exchange/strict_json.hpp>
 #include <trainhook/io/path.hpp>
