@@ -23,6 +23,7 @@ struct RunRecord {
   std::string command_line{};      ///< program and arguments; empty if unknown, which differs from nothing
   std::uint32_t graph_digest = 0;  ///< CRC32C of the GraphDef
   std::int64_t random_seed = 0;    ///< of the graph
+  std::string restored{};          ///< what was not plain in a restore by rules; it differs from nothing
 
   bool operator==(const RunRecord&) const = default;
 

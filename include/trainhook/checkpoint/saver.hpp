@@ -149,6 +149,10 @@ class Saver {
   TRAINHOOK_DECL void restore(SessionRef session, const CheckpointSource& from, const std::string& own = {},
                               const std::function<bool(const std::string& name)>& keeps = {}) const;
 
+  /// The same from a checkpoint that is open.
+  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointContents& contents, const std::string& own = {},
+                              const std::function<bool(const std::string& name)>& keeps = {}) const;
+
   /// The checkpoints that later saves will delete, oldest first; none if `max_to_keep` is 0, or before the first save.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> last_checkpoints() const;
 

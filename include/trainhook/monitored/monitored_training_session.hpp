@@ -43,8 +43,10 @@ struct MonitoredTrainingSessionOptions {
                                                 ///< `ranks::peers`, `ranks::chief` or `ranks::worker`; null: nobody
   std::string checkpoint_dir{};                 ///< restores from here and saves to here; empty: neither
   OnExisting on_existing = OnExisting::Resume;  ///< what to do if `checkpoint_dir` has checkpoints
-  std::shared_ptr<Scaffold> scaffold{};         ///< null: a new one with all defaults
-  OptionalDuration save_checkpoint_secs{};      ///< if no period is given: every 600 s, unless one of the hooks
+  std::shared_ptr<const RestorePolicy> restore{};  ///< RestoreRules, for a checkpoint that does not fit the model
+  std::shared_ptr<Scaffold> scaffold{};            ///< null: a new one with all defaults
+  std::optional<int> max_to_keep{};  ///< so many checkpoints, 0: all; 5 if it is not given. Not with a `scaffold`
+  OptionalDuration save_checkpoint_secs{};              ///< if no period is given: every 600 s, unless one of the hooks
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
   OptionalDuration save_summaries_secs{};               ///< if no period is given: every 100 steps
   std::optional<std::int64_t> save_summaries_steps{};

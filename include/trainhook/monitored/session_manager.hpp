@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>
+#include <trainhook/checkpoint/restore_policy.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/session_creator.hpp>
@@ -34,6 +35,7 @@ struct RestoreOptions {
   std::shared_ptr<Saver> saver{};                        ///< null: restores nothing
   std::string checkpoint_dir{};                          ///< its newest good checkpoint
   CheckpointSource checkpoint_filename_with_path{};      ///< or exactly this one
+  std::shared_ptr<const RestorePolicy> restore{};        ///< null: all of it has to fit
   std::string own_state{};                               ///< the prefix of one rank's state in it; see Saver::restore
   std::function<bool(const std::string& name)> keeps{};  ///< see Saver::restore
   std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< of a directory's checkpoint,
@@ -118,17 +120,20 @@ class SessionManager {
 
   // Opens and restores a session and calls `then(session, restored)`; closes the session on an exception.
   template <class Then>
-  OwnedSession opened(const Open& open, const RestoreOptions& from, Then then);
+  OwnedSession opened(const Open& open, const RestoreOptions& from, const InitOptions& init, Then then);
 
   TRAINHOOK_DECL static void close_quietly(OwnedSession& owned) noexcept;
 
   // Waits for the next attempt; false if `max_wait` has passed since `begin`.
   TRAINHOOK_DECL bool pause(Duration begin, std::optional<Duration> max_wait) const;
 
-  TRAINHOOK_DECL void restore(SessionRef session, const RestoreOptions& from);
-  TRAINHOOK_DECL void restore_newest(SessionRef session, const RestoreOptions& from);
+  TRAINHOOK_DECL void restore(SessionRef session, const RestoreOptions& from, const InitOptions& init);
+  TRAINHOOK_DECL void restore_by_rules(SessionRef session, const RestoreOptions& from,
+                                       const CheckpointSource& checkpoint, const InitOptions& init) const;
+  TRAINHOOK_DECL void restore_newest(SessionRef session, const RestoreOptions& from, const InitOptions& init);
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> try_restore(SessionRef session, const std::string& prefix,
-                                                                      const RestoreOptions& from) const;
+                                                                      const RestoreOptions& from,
+                                                                      const InitOptions& init) const;
   // Describes when a checkpoint was written, and how this run differs from the one that wrote it.
   [[nodiscard]] TRAINHOOK_DECL std::string about_the_writer(const Graph& graph, const std::string& prefix) const;
   TRAINHOOK_DECL std::vector<std::string> candidates_of(const Graph& graph, const RestoreOptions& from) const;

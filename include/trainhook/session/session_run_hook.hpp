@@ -20,6 +20,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/refusal.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/session_ref.hpp>
@@ -267,8 +268,9 @@ class HookEntry {
       check_hook_class<Type>();
       if constexpr (requires(Type& own) { own.weak_from_this(); }) {
         hook_ = std::make_shared<Type>(std::forward<Hook>(hook));
-      } else {  // one type of control block for hooks of all types
-        hook_ = std::unique_ptr<SessionRunHook>(std::make_unique<Type>(std::forward<Hook>(hook)));
+      } else {  // as make_shared_object, but with one way to delete hooks of all types
+        SessionRunHook* const moved = new Type(std::forward<Hook>(hook));
+        hook_ = {std::shared_ptr<void>(static_cast<void*>(moved), delete_object<SessionRunHook>), moved};
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/name_suggestion.hpp>
 
 namespace trainhook::detail {
 
@@ -43,9 +44,9 @@ class BundleContents final : public CheckpointContents {
           reader_.prefix(), variable);
     }
     throw NotFoundError(
-        "checkpoint {} has no variable '{}'; it was written by another model, so restore it into that one or train "
-        "into another directory",
-        reader_.prefix(), variable);
+        "checkpoint {} has no variable '{}'; it was written by another model, so restore it into that one, train into "
+        "another directory, or say by `restore` = RestoreRules what may differ; {}",
+        reader_.prefix(), variable, suggest_keys(reader_.entries(), variable));
   }
 
  private:

@@ -26,7 +26,7 @@ namespace trainhook::detail {
 template <>
 inline constexpr auto kFields<RunRecord> =
     std::tuple(field(1, "command_line", &RunRecord::command_line), field(2, "graph_digest", &RunRecord::graph_digest),
-               field(3, "random_seed", &RunRecord::random_seed));
+               field(3, "random_seed", &RunRecord::random_seed), field(4, "restored", &RunRecord::restored));
 
 inline constexpr std::string_view kRunRecordFile = "run.pbtxt";
 

@@ -168,7 +168,11 @@ void Saver::tidy(const std::string& save_path, const std::string& latest_filenam
 
 void Saver::restore(SessionRef session, const CheckpointSource& from, const std::string& own,
                     const std::function<bool(const std::string& name)>& keeps) const {
-  const auto contents = open(from, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead);
+  restore(session, *open(from, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead), own, keeps);
+}
+
+void Saver::restore(SessionRef session, const CheckpointContents& contents, const std::string& own,
+                    const std::function<bool(const std::string& name)>& keeps) const {
   std::vector<NamedTensor> staged;
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
@@ -182,13 +186,13 @@ void Saver::restore(SessionRef session, const CheckpointSource& from, const std:
   for (const StateSpec& spec : chosen) {
     if (!own.empty() && spec.kind == StateKind::Variable && spec.dtype != DType::String) continue;
     if (is_kept(spec.name)) continue;
-    if (const SaveSliceInfo* slice = slices.find(spec.name); slice != nullptr && !contents->find(spec.name)) {
-      staged.push_back({spec.name, detail::VariableSlices::read(*contents, *slice, spec)});
-    } else if (const auto key = find_entry(*contents, spec, own))
-      staged.push_back({spec.name, contents->read(*key)});
+    if (const SaveSliceInfo* slice = slices.find(spec.name); slice != nullptr && !contents.find(spec.name)) {
+      staged.push_back({spec.name, detail::VariableSlices::read(contents, *slice, spec)});
+    } else if (const auto key = find_entry(contents, spec, own))
+      staged.push_back({spec.name, contents.read(*key)});
   }
   if (const std::optional<Variable> step = get_global_step(session.graph()))
-    expect_possible(step->name(), staged, contents->path());
+    expect_possible(step->name(), staged, contents.path());
   std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
   for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
     StateValues state;
@@ -196,8 +200,8 @@ void Saver::restore(SessionRef session, const CheckpointSource& from, const std:
       states.emplace_back(saveable, std::move(state));
       continue;
     }
-    if (!own.empty()) state = read_state(*contents, own + saveable->name());
-    states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(*contents, saveable->name()));
+    if (!own.empty()) state = read_state(contents, own + saveable->name());
+    states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(contents, saveable->name()));
   }
   expect_entries("restore", chosen.size() + states.size());
   for (const auto& one : states) {
@@ -205,7 +209,7 @@ void Saver::restore(SessionRef session, const CheckpointSource& from, const std:
   }
   session.load(staged);
   if (!kept.empty())
-    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", contents->path(), kept);
+    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", contents.path(), kept);
 }
 
 std::vector<std::string> Saver::last_checkpoints() const {
@@ -288,7 +292,8 @@ std::optional<std::string> Saver::find_entry(const CheckpointContents& contents,
   if (!found) contents.refuse(spec.name);
   if (found->dtype != spec.dtype || !spec.shape.compatible_with(found->shape)) {
     throw InvalidArgumentError(
-        "variable '{}' is {}{} in the model and {}{} in checkpoint {}; restore it into the model that wrote it",
+        "variable '{}' is {}{} in the model and {}{} in checkpoint {}; restore it into the model that wrote it, "
+        "or say by `cast` or `reshape` of RestoreRules what may differ",
         spec.name, spec.dtype, spec.shape, found->dtype, found->shape, contents.path());
   }
   return key;

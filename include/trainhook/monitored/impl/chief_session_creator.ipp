@@ -41,6 +41,7 @@ OwnedSession ChiefSessionCreator::create_session() {
                                    {.saver = scaffold.saver(),
                                     .checkpoint_dir = options_.checkpoint_dir,
                                     .checkpoint_filename_with_path = options_.checkpoint_filename_with_path,
+                                    .restore = options_.restore,
                                     .own_state = options_.own_state,
                                     .keeps = options_.keeps,
                                     .why_damaged = options_.why_damaged},

@@ -16,6 +16,7 @@
 #include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/directory_hold.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -88,14 +89,14 @@ inline HookList training_hooks(const MonitoredTrainingSessionOptions& options,
   HookList hooks = options.chief_only_hooks;
   const std::string& summary_dir = options.summary_dir.empty() ? options.checkpoint_dir : options.summary_dir;
   if (!summary_dir.empty() && options.log_step_count_steps > 0) {
-    hooks.emplace_back(StepCounterHook({.every_n_steps = options.log_step_count_steps, .output_dir = summary_dir}));
+    hooks.push_back(StepCounterHook({.every_n_steps = options.log_step_count_steps, .output_dir = summary_dir}));
   }
   auto summary_secs = if_positive(options.save_summaries_secs);
   auto summary_steps = if_positive(options.save_summaries_steps);
   if (!options.save_summaries_secs && !options.save_summaries_steps) summary_steps = 100;
   require_one_period("save_summaries", summary_secs.has_value(), summary_steps.has_value());
   if (!summary_dir.empty() && (summary_secs || summary_steps)) {
-    hooks.emplace_back(SummarySaverHook(
+    hooks.push_back(SummarySaverHook(
         {.save_steps = summary_steps, .save_secs = summary_secs, .output_dir = summary_dir, .scaffold = scaffold}));
   }
   auto checkpoint_secs = if_positive(options.save_checkpoint_secs);
@@ -105,13 +106,13 @@ inline HookList training_hooks(const MonitoredTrainingSessionOptions& options,
     checkpoint_secs = std::chrono::seconds(600);
   require_one_period("save_checkpoint", checkpoint_secs.has_value(), checkpoint_steps.has_value());
   if (!options.checkpoint_dir.empty() && (checkpoint_secs || checkpoint_steps)) {
-    hooks.emplace_back(CheckpointSaverHook({.checkpoint_dir = options.checkpoint_dir,
-                                            .save_secs = checkpoint_secs,
-                                            .save_steps = checkpoint_steps,
-                                            .scaffold = scaffold,
-                                            .save_graph_def = options.save_graph_def,
-                                            .save_command_line = options.save_command_line,
-                                            .directory_lock = options.directory_lock}));
+    hooks.push_back(CheckpointSaverHook({.checkpoint_dir = options.checkpoint_dir,
+                                         .save_secs = checkpoint_secs,
+                                         .save_steps = checkpoint_steps,
+                                         .scaffold = scaffold,
+                                         .save_graph_def = options.save_graph_def,
+                                         .save_command_line = options.save_command_line,
+                                         .directory_lock = options.directory_lock}));
   }
   hooks.insert(hooks.end(), options.hooks.begin(), options.hooks.end());
   return hooks;
@@ -126,8 +127,23 @@ inline ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSession
                                                   const std::shared_ptr<Scaffold>& scaffold) {
   return {.scaffold = scaffold,
           .checkpoint_dir = options.checkpoint_dir,
+          .restore = options.restore,
           .file_system = options.file_system,
           .clock = options.clock};
+}
+
+// A scaffold takes the saver of this collection.
+inline void use_max_to_keep(Graph& graph, const MonitoredTrainingSessionOptions& options) {
+  if (!options.max_to_keep) return;
+  if (options.scaffold != nullptr) {
+    throw InvalidArgumentError(
+        "monitored_training_session: max_to_keep is {}, and there is a scaffold; give that a Saver with this "
+        "max_to_keep",
+        *options.max_to_keep);
+  }
+  if (graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers).empty())
+    graph.add_to_collection(graph_keys::kSavers,
+                            make_shared_object<Saver>(SaverOptions{.max_to_keep = *options.max_to_keep}));
 }
 
 // What is thrown before the session begins reaches the peers, too.
@@ -138,6 +154,7 @@ SessionHandle start_training(Graph& graph, SessionOpener open, const MonitoredTr
     if (peers->is_chief()) refuse_if_interrupted(options.chief_only_hooks);
     peers->expect_same_options(options);
     if (peers->is_chief()) prepare_directory(options);
+    use_max_to_keep(graph, options);
     const auto scaffold = options.scaffold != nullptr ? options.scaffold : make_shared_object<Scaffold>();
     const auto alone =
         make_shared_object<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold));

@@ -72,7 +72,7 @@ std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const G
 namespace trainhook {
 
 template <class Then>
-OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from, Then then) {
+OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from, const InitOptions& init, Then then) {
   if (!from.checkpoint_dir.empty() && !from.checkpoint_filename_with_path.empty()) {
     throw InvalidArgumentError("checkpoint_dir '{}' and checkpoint_filename_with_path '{}' cannot both be given",
                                from.checkpoint_dir, from.checkpoint_filename_with_path.path());
@@ -80,7 +80,7 @@ OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from
   report_ = {};
   OwnedSession owned = open();
   try {
-    restore(owned.session, from);
+    restore(owned.session, from, init);
     owned.restored_from = report_.prefix;
     then(owned.session, !report_.prefix.empty());
   } catch (...) {
@@ -105,8 +105,12 @@ SessionManager::SessionManager(SessionManagerOptions options) : options_(std::mo
 }
 
 OwnedSession SessionManager::prepare_session(const Open& open, const RestoreOptions& from, const InitOptions& init) {
-  return opened(open, from, [&](SessionRef session, bool restored) {
-    if (!restored) initialize(session, init);
+  return opened(open, from, init, [&](SessionRef session, bool restored) {
+    if (!restored && from.restore != nullptr && !from.restore->from().empty()) {
+      restore_by_rules(session, from, from.restore->from(), init);
+    } else if (!restored) {
+      initialize(session, init);
+    }
     if (const auto why = try_local_init(session)) {
       throw FailedPreconditionError(
           "Init operations did not make model ready for local_init. {}; give them initial values or a checkpoint",
@@ -121,7 +125,7 @@ OwnedSession SessionManager::prepare_session(const Open& open, const RestoreOpti
 
 SessionManager::Recovered SessionManager::recover_session(const Open& open, const RestoreOptions& from) {
   Recovered result;
-  result.session = opened(open, from, [&](SessionRef session, bool restored) {
+  result.session = opened(open, from, {}, [&](SessionRef session, bool restored) {
     const std::optional<std::string> no_local_init = try_local_init(session);
     if (!restored) return;
     const std::optional<std::string> why = no_local_init ? no_local_init : why_not(session, options_.ready_op, true);
@@ -135,7 +139,7 @@ OwnedSession SessionManager::wait_for_session(const Open& open, std::optional<Du
   const Duration begin = clock().monotonic_now();
   for (;;) {
     std::optional<std::string> why;
-    OwnedSession owned = opened(open, {}, [&](SessionRef session, bool) {
+    OwnedSession owned = opened(open, {}, {}, [&](SessionRef session, bool) {
       why = try_local_init(session);
       if (!why) why = why_not(session, options_.ready_op, true);
     });
@@ -170,21 +174,26 @@ bool SessionManager::pause(Duration begin, std::optional<Duration> max_wait) con
   return true;
 }
 
-void SessionManager::restore(SessionRef session, const RestoreOptions& from) {
+void SessionManager::restore(SessionRef session, const RestoreOptions& from, const InitOptions& init) {
   if (from.saver == nullptr) return;
   if (!from.checkpoint_filename_with_path.empty()) {
     from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state, from.keeps);
     report_.prefix = from.checkpoint_filename_with_path.path();
   } else if (!from.checkpoint_dir.empty()) {
-    restore_newest(session, from);
+    restore_newest(session, from, init);
   }
 }
 
-void SessionManager::restore_newest(SessionRef session, const RestoreOptions& from) {
+void SessionManager::restore_by_rules(SessionRef session, const RestoreOptions& from,
+                                      const CheckpointSource& checkpoint, const InitOptions& init) const {
+  from.restore->restore(session, *from.saver, checkpoint, from.checkpoint_dir, [&] { initialize(session, init); });
+}
+
+void SessionManager::restore_newest(SessionRef session, const RestoreOptions& from, const InitOptions& init) {
   const std::string& directory = from.checkpoint_dir;
   const std::vector<std::string> candidates = candidates_of(session.graph(), from);
   for (const std::string& prefix : candidates) {
-    const std::optional<std::string> damage = try_restore(session, prefix, from);
+    const std::optional<std::string> damage = try_restore(session, prefix, from, init);
     if (!damage) {
       report_.prefix = prefix;
       log_info("Restored {}.{}", prefix, about_the_writer(session.graph(), prefix));
@@ -201,7 +210,7 @@ void SessionManager::restore_newest(SessionRef session, const RestoreOptions& fr
 }
 
 std::optional<std::string> SessionManager::try_restore(SessionRef session, const std::string& prefix,
-                                                       const RestoreOptions& from) const {
+                                                       const RestoreOptions& from, const InitOptions& init) const {
   if (!detail::read_from_device([&] { return checkpoint_exists(file_system(), prefix); }))
     return fmt::format("the state file lists it, but {}.index does not exist", prefix);
   try {
@@ -212,7 +221,11 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
     if (std::optional<std::string> reason = from.why_damaged(prefix)) return reason;
   }
   try {
-    from.saver->restore(session, prefix);
+    if (from.restore != nullptr && from.restore->from().empty()) {
+      restore_by_rules(session, from, prefix, init);
+    } else {
+      from.saver->restore(session, prefix);
+    }
   } catch (const DataLossError& error) { return error.what(); }
   return std::nullopt;
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RestoreRules: what a restore may do where a checkpoint and the model differ.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <trainhook/checkpoint/checkpoint_source.hpp>
+#include <trainhook/checkpoint/restore_policy.hpp>
+#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/tensor.hpp>
+
+namespace trainhook {
+
+/// What becomes of a variable, or the position of an input, that the checkpoint lacks.
+enum class Missing {
+  Fail,         ///< NotFoundError, which names what is like it
+  KeepInitial,  ///< it keeps its initial value
+};
+
+/// The option `restore` of `monitored_training_session`. Without rules each difference is an error, and with them each
+/// one that no rule is about. What was not plain is logged, and written to `run.pbtxt`. A checkpoint that fits the
+/// model is restored as it is, so that a program keeps its rules when it is started again.
+///
+///     .restore = th::RestoreRules{.from = "pretrained/model.ckpt-9", .rename = {{"encoder/", "net/encoder/"}},
+///                                 .missing = th::Missing::KeepInitial, .cast = true}
+struct RestoreRules {
+  /// A checkpoint or a directory of them, read if `checkpoint_dir` has no checkpoint; later sessions resume from their
+  /// own. Its step counts, too, if it has one: `{"global_step", ""}` in `rename` begins at 0. Empty: the rules are for
+  /// the checkpoints in `checkpoint_dir`.
+  CheckpointSource from{};
+
+  /// Pairs of a beginning of names in the checkpoint and what replaces it; the first pair that fits a name counts. What
+  /// an optimizer keeps of a variable has the variable's name in front and so goes with it, as does state of hooks by
+  /// its own name. A name that becomes empty is left out.
+  std::vector<std::pair<std::string, std::string>> rename{};
+
+  Missing missing = Missing::Fail;
+
+  /// Numbers of another dtype are converted. It is an error if one of them has no place in the model's dtype.
+  bool cast = false;
+
+  /// The value of a variable whose shape in the checkpoint is another one, such as an embedding that has grown: a
+  /// tensor in the model's shape, made of what was saved (in the model's dtype) and of the initial value. Empty: an
+  /// error.
+  std::function<Tensor(const std::string& name, const Tensor& saved, const Tensor& initial)> reshape{};
+
+  [[nodiscard]] TRAINHOOK_DECL operator std::shared_ptr<const RestorePolicy>() const;  // NOLINT(*-explicit-*)
+};
+
+}  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/checkpoint/impl/restore_rules.ipp>
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// RestoreRules: what becomes of each difference between a checkpoint and the model, with and without a rule for it.
+#include <trainhook/checkpoint/restore_rules.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
+#include <trainhook/checkpoint/run_record.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/loop/loop_session.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook {
+namespace {
+
+using Floats = std::vector<float>;
+
+struct Restoring : ::testing::Test {
+  Restoring() {
+    loop.variable("net/encoder/w", encoder);
+    loop.variable("net/head", head);
+  }
+  void write(const std::vector<NamedTensor>& entries, bool with_step = true) {
+    BundleWriter writer("old/m-3", {.file_system = &disk, .overwrite = true});
+    if (with_step) writer.add("global_step", Tensor(std::int64_t{3}));
+    for (const NamedTensor& entry : entries) writer.add(entry.name, entry.tensor);
+    writer.finish();
+  }
+  void restore(const RestoreRules& rules) {
+    const std::shared_ptr<const RestorePolicy> policy = rules;
+    policy->restore(loop, saver, "old/m-3", "run", [this] { ++initialized; });
+    if (const auto record = detail::read_run_record(disk, "run")) notes = record->restored;
+  }
+  template <class Failure>
+  [[nodiscard]] std::string refusal(const RestoreRules& rules) {
+    try {
+      restore(rules);
+    } catch (const Failure& error) { return error.what(); }
+    return "none";
+  }
+
+  testing::MemoryFileSystem disk;
+  Saver saver{{.file_system = &disk}};
+  Floats encoder{-1, -1}, head{-2};
+  LoopSession loop;
+  int initialized = 0;
+  std::string notes;
+};
+
+TEST_F(Restoring, ACheckpointThatFitsIsRestoredAsItIs) {
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}});
+  restore({.rename = {{"encoder/", "net/encoder/"}}, .missing = Missing::KeepInitial, .cast = true});
+  EXPECT_EQ(encoder, (Floats{1, 2}));
+  EXPECT_EQ(head, Floats{3});
+  EXPECT_EQ(loop.global_step(), 3);
+  EXPECT_EQ(initialized, 0);
+  EXPECT_EQ(notes, "");
+}
+
+TEST_F(Restoring, NamesAreFoundUnderOtherOnes) {
+  write({{"encoder/w", Tensor::of<float>({1, 2})}, {"top", Tensor::of<float>({3})}});
+  restore({.rename = {{"encoder/", "net/encoder/"}, {"top", "net/head"}}});
+  EXPECT_EQ(encoder, (Floats{1, 2}));
+  EXPECT_EQ(head, Floats{3});
+  EXPECT_EQ(initialized, 1);
+  EXPECT_EQ(
+      notes,
+      "from old/m-3: 'encoder/' is 'net/encoder/' here, at the beginning of 1 name; 'top' is 'net/head' here, at the "
+      "beginning of 1 name");
+}
+
+TEST_F(Restoring, AMissingVariableIsAnErrorThatNamesTheRules) {
+  write({{"net/encoder/v", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}});
+  EXPECT_EQ(refusal<NotFoundError>({.cast = true}),
+            "restore: checkpoint old/m-3 has no variable 'net/encoder/w'; name it in `rename`, or set `missing` to "
+            "Missing::KeepInitial; it holds: global_step, net/encoder/v, net/head");
+  EXPECT_EQ(head, Floats{-2});  // nothing changes
+}
+
+TEST_F(Restoring, AMissingVariableKeepsItsInitialValue) {
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})}});
+  restore({.missing = Missing::KeepInitial});
+  EXPECT_EQ(encoder, (Floats{1, 2}));
+  EXPECT_EQ(head, Floats{-2});
+  EXPECT_EQ(initialized, 1);
+  EXPECT_EQ(notes, "from old/m-3: 'net/head' is not in it and keeps its initial value");
+}
+
+TEST_F(Restoring, AVariableThatIsLeftOutKeepsItsInitialValue) {
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}});
+  restore({.from = "old", .rename = {{"global_step", ""}, {"net/head", ""}}});
+  EXPECT_EQ(encoder, (Floats{1, 2}));
+  EXPECT_EQ(head, Floats{-2});
+  EXPECT_EQ(loop.global_step(), 0);
+}
+
+TEST_F(Restoring, AFileOfWeightsMayLackTheStep) {
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}}, false);
+  EXPECT_NE(refusal<NotFoundError>({}), "none");
+  restore({.from = "old/m-3"});
+  EXPECT_EQ(head, Floats{3});
+  EXPECT_EQ(loop.global_step(), 0);
+}
+
+TEST_F(Restoring, AnotherDtypeIsConvertedAndWhatIsLostIsSaid) {
+  write({{"net/encoder/w", Tensor::of<double>({1, 0.1})}, {"net/head", Tensor::of<std::int32_t>({3})}});
+  EXPECT_NE(refusal<InvalidArgumentError>({}), "none");
+  restore({.cast = true});
+  EXPECT_EQ(encoder, (Floats{1, 0.1F}));
+  EXPECT_EQ(head, Floats{3});
+  EXPECT_EQ(notes,
+            "from old/m-3: 'net/encoder/w' is float64 there and float32 here: 1 of 2 numbers were rounded, by at most "
+            "1.5e-08 of their size; 'net/head' is int32 there and float32 here: no number changed");
+}
+
+TEST_F(Restoring, ANumberWithoutPlaceIsAnErrorAndChangesNothing) {
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<double>({1e39})}});
+  EXPECT_EQ(refusal<InvalidArgumentError>({.cast = true}),
+            "restore: variable 'net/head' of checkpoint old/m-3 cannot be converted: 1e+39 has no exact place among "
+            "float32");
+  EXPECT_EQ(encoder, (Floats{-1, -1}));
+}
+
+TEST_F(Restoring, AnotherShapeIsAnErrorThatNamesTheRule) {
+  write({{"net/encoder/w", Tensor::of<float>({1})}, {"net/head", Tensor::of<float>({3})}});
+  EXPECT_EQ(
+      refusal<InvalidArgumentError>({}),
+      "variable 'net/encoder/w' is float32[2] in the model and float32[1] in checkpoint old/m-3; restore it into the "
+      "model that wrote it, or say by `cast` or `reshape` of RestoreRules what may differ");
+}
+
+TEST_F(Restoring, AFunctionMakesAValueOfAnotherShape) {
+  write({{"net/encoder/w", Tensor::of<double>({7})}, {"net/head", Tensor::of<float>({3})}});
+  restore({.cast = true, .reshape = [](const std::string& name, const Tensor& saved, Tensor grown) {
+             EXPECT_EQ(name, "net/encoder/w");
+             grown.mutable_data<float>()[0] = saved.data<float>()[0];
+             return grown;
+           }});
+  EXPECT_EQ(encoder, (Floats{7, -1}));
+  EXPECT_TRUE(notes.ends_with("'net/encoder/w' has shape [1] there and [2] here: `reshape` made its value"));
+}
+
+TEST_F(Restoring, AFunctionThatMakesAWrongShapeIsAnError) {
+  write({{"net/encoder/w", Tensor::of<float>({7})}, {"net/head", Tensor::of<float>({3})}});
+  const auto as_saved = [](const std::string&, const Tensor& saved, const Tensor&) { return saved; };
+  EXPECT_EQ(refusal<InvalidArgumentError>({.reshape = as_saved}),
+            "restore: `reshape` made float32[1] of variable 'net/encoder/w', which is float32[2]");
+}
+
+TEST_F(Restoring, ARuleThatMatchesNothingIsAnError) {
+  write({{"encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}});
+  EXPECT_EQ(refusal<InvalidArgumentError>({.rename = {{"encoder/", "net/encoder/"}, {"decoder/", ""}}}),
+            "restore: no name in checkpoint old/m-3 begins with 'decoder/', which `rename` replaces; it "
+            "holds: encoder/w, global_step, net/head");
+}
+
+TEST_F(Restoring, TwoNamesForOneVariableAreAnError) {
+  write({{"encoder/w", Tensor::of<float>({1, 2})}, {"net/encoder/w", Tensor::of<float>({1, 2})}});
+  EXPECT_EQ(refusal<InvalidArgumentError>({.rename = {{"encoder/", "net/encoder/"}}}),
+            "restore: 'encoder/w' and 'net/encoder/w' of checkpoint old/m-3 would both be 'net/encoder/w'; rename one "
+            "of them");
+}
+
+}  // namespace
+}  // namespace trainhook

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Sessions with RestoreRules: where they begin, and that they go on from their own checkpoints.
+#include <trainhook/monitored/monitored_training_session.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
+#include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/restore_rules.hpp>
+#include <trainhook/checkpoint/run_record.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook {
+namespace {
+
+using Floats = std::vector<float>;
+
+/// A program with a model of two variables.
+struct Program {
+  explicit Program(testing::MemoryFileSystem& file_system) : disk(file_system) {
+    loop.variable("net/encoder", encoder);
+    loop.variable("net/head", head);
+  }
+  void train(MonitoredTrainingSessionOptions options, int steps) {
+    options.checkpoint_dir = "run";
+    options.save_checkpoint_steps = 1;
+    options.file_system = &disk;
+    options.clock = &clock;
+    auto session = monitored_training_session(loop, options);
+    began_at = loop.global_step();
+    for (int i = 0; i < steps; ++i) session.run([this] { ++head[0]; });
+    session.close();
+  }
+
+  testing::MemoryFileSystem& disk;
+  testing::ManualClock clock;
+  Floats encoder{-1, -1}, head{-2};
+  LoopSession loop;
+  std::int64_t began_at = 0;
+};
+
+struct RestoringSession : ::testing::Test {
+  void write(const std::string& prefix, const std::string& encoder) {
+    BundleWriter writer(prefix, {.file_system = &disk});
+    writer.add("global_step", Tensor(std::int64_t{9}));
+    writer.add(encoder, Tensor::of<float>({1, 2}));
+    writer.finish();
+  }
+  testing::MemoryFileSystem disk;
+};
+
+TEST_F(RestoringSession, BeginsFromAnotherCheckpointAndGoesOnFromItsOwn) {
+  write("pretrained/m-9", "encoder");
+  const MonitoredTrainingSessionOptions options{.restore = RestoreRules{.from = "pretrained/m-9",
+                                                                        .rename = {{"encoder", "net/encoder"}},
+                                                                        .missing = Missing::KeepInitial}};
+  {
+    Program first(disk);
+    first.train(options, 1);
+    EXPECT_EQ(first.began_at, 9);
+    EXPECT_EQ(first.encoder, (Floats{1, 2}));
+    EXPECT_EQ(first.head, Floats{-1});
+  }
+  Program second(disk);  // whose rules are not looked at
+  second.train(options, 1);
+  EXPECT_EQ(second.began_at, 10);
+  EXPECT_EQ(second.head, Floats{0});
+}
+
+TEST_F(RestoringSession, ResumesInAModelThatHasChanged) {
+  write("run/model.ckpt-9", "encoder");
+  const MonitoredTrainingSessionOptions options{
+      .restore = RestoreRules{.rename = {{"encoder", "net/encoder"}}, .missing = Missing::KeepInitial}};
+  for (const float steps : {1.F, 2.F}) {
+    Program program(disk);
+    program.train(options, 1);
+    EXPECT_EQ(program.encoder, (Floats{1, 2}));
+    EXPECT_EQ(program.head, Floats{-2 + steps});
+  }
+}
+
+TEST_F(RestoringSession, IsStrictWithoutRulesAndNamesThem) {
+  write("run/model.ckpt-9", "encoder");
+  Program program(disk);
+  try {
+    program.train({}, 1);
+    FAIL();
+  } catch (const NotFoundError& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        "checkpoint run/model.ckpt-9 has no variable 'net/encoder'; it was written by another model, so restore it "
+        "into that one, train into another directory, or say by `restore` = RestoreRules what may differ; "
+        "names like it are: encoder");
+  }
+}
+
+TEST_F(RestoringSession, WritesWhatWasNotPlainToTheRecordOfTheRun) {
+  write("pretrained/m-9", "net/encoder");
+  Program program(disk);
+  program.train({.restore = RestoreRules{.from = "pretrained/m-9", .missing = Missing::KeepInitial}}, 1);
+  Program again(disk);  // which does not forget it
+  again.train({}, 1);
+  EXPECT_EQ(detail::read_run_record(disk, "run")->restored,
+            "from pretrained/m-9: 'net/head' is not in it and keeps its initial value");
+}
+
+TEST_F(RestoringSession, KeepsAsManyCheckpointsAsIsSaid) {
+  Program program(disk);
+  program.train({.max_to_keep = 2}, 4);
+  EXPECT_FALSE(checkpoint_exists(disk, "run/model.ckpt-2"));
+  EXPECT_TRUE(checkpoint_exists(disk, "run/model.ckpt-3") && checkpoint_exists(disk, "run/model.ckpt-4"));
+}
+
+TEST_F(RestoringSession, RefusesMaxToKeepBesideAScaffold) {
+  Program program(disk);
+  EXPECT_THROW(program.train({.scaffold = std::make_shared<Scaffold>(), .max_to_keep = 2}, 1), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace trainhook
