@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +21,9 @@
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
@@ -139,6 +142,40 @@ TEST_F(DeferredValue, IsReadAtOnceIfThereIsNoRoomForACopy) {
 TEST_F(DeferredValue, IsNotAskedForBySavesInTheForeground) {
   (void)saver.save(loop, {.save_path = "run/m"});
   EXPECT_EQ(first.trace + last.trace, "read a\nread c\n");
+}
+
+TEST_F(DeferredValue, MayBeWrittenTwiceAndAfterTheLoop) {
+  auto other = std::make_unique<LoopSession>();
+  const OnADevice variable(*other, "w");
+  const Snapshot snapshot = saver.snapshot(*other);
+  other.reset();
+  for (const char* prefix : {"run/first", "run/second"}) {
+    saver.write(snapshot, {.save_path = prefix});
+    EXPECT_EQ(BundleReader(prefix, {.file_system = &disk}).get_tensor("w"), Tensor(1.F));
+  }
+}
+
+TEST_F(DeferredValue, CountsAmongTheBytesOfASnapshot) {
+  EXPECT_EQ(saver.snapshot(loop).bytes, 8U + 4U + 8U + 4U);  // the step, "a", "b" and "c"
+}
+
+/// A saveable that forgets its value.
+struct Forgetful : Saveable {
+  [[nodiscard]] std::string name() const override { return "b0"; }
+  [[nodiscard]] StateValues save() override {
+    StateValues values;
+    values.set("", Tensor());
+    return values;
+  }
+  void load(const StateValues&) override {}
+};
+
+TEST_F(DeferredValue, IsNotTakenForAnEntryWithoutValue) {
+  loop.graph().add_to_collection(graph_keys::kSaveableObjects,
+                                 std::shared_ptr<Saveable>(std::make_shared<Forgetful>()));
+  const Snapshot snapshot = saver.snapshot(loop);
+  EXPECT_THROW((void)write(snapshot), InvalidArgumentError);
+  EXPECT_FALSE(checkpoint_exists(disk, "run/m"));
 }
 
 TEST_F(DeferredValue, OfAnotherShapeLeavesNoCheckpoint) {

@@ -103,6 +103,16 @@ TEST_F(OnADevice, TheStateOfAnOptimizerIsCopiedThereToo) {
   EXPECT_EQ(read("run/m", "sgd/weight/momentum_buffer"), Tensor::of<float>({4, 5, 6}));
 }
 
+TEST_F(OnADevice, ASnapshotMayBeWrittenTwice) {
+  add_module(loop, "net", module, Snapshots::OnDevice);
+  const Snapshot snapshot = saver.snapshot(loop);
+  fill(9);
+  for (const char* prefix : {"run/first", "run/second"}) {
+    saver.write(snapshot, {.save_path = prefix});
+    EXPECT_EQ(read(prefix, "net/weight"), Tensor::of<float>({1, 2, 3}));
+  }
+}
+
 TEST_F(OnADevice, ARestoreCopiesEachTensorOnceToTheDevice) {
   add_module(loop, "net", module);
   saver.save(loop, {.save_path = "run/m"});

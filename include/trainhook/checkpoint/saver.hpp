@@ -15,7 +15,6 @@
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
-#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -63,9 +62,9 @@ struct SessionStateSaveable {
 /// writes again.
 struct Snapshot {
   std::vector<NamedTensor> entries{};            ///< names as in the checkpoint, sorted
-  std::vector<std::function<Tensor()>> later{};  ///< bring the values of the entries without one, in their order
   detail::VariableSlices slices{};               ///< which of them are parts of partitioned variables
-  std::uint64_t bytes = 0;                       ///< of all values, not counting strings
+  std::vector<std::function<Tensor()>> later{};  ///< one for each entry, or none: brings its value if it is not here
+  std::uint64_t bytes = 0;                       ///< of all values, as far as shapes are known, not counting strings
 };
 
 struct SaverOptions {
@@ -178,9 +177,10 @@ class Saver {
   // The saved state of the saveable `name`.
   TRAINHOOK_DECL static StateValues read_state(const CheckpointContents& contents, const std::string& name);
 
-  // A snapshot; or one that lacks the values of the session, which are then read from it one at a time.
-  [[nodiscard]] TRAINHOOK_DECL Snapshot collect(SessionRef session, std::vector<StateSpec> chosen,
-                                                bool one_at_a_time) const;
+  enum class Values { Now, Deferred, OneAtATime };
+
+  // With `OneAtATime` it has no values of the session: `commit` reads them from it.
+  [[nodiscard]] TRAINHOOK_DECL Snapshot collect(SessionRef session, std::vector<StateSpec> chosen, Values values) const;
   TRAINHOOK_DECL std::string commit(const Snapshot& snapshot, const SaveRequest& request, SessionRef session);
 
   TRAINHOOK_DECL void expect_entries(std::string_view what_for, std::size_t count) const;

@@ -43,7 +43,8 @@ class BoundState {
   /// The current value in memory that only the caller holds. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor save_once(std::string_view name);
 
-  /// Brings a copy that was made now; empty if there is none. @throws NotFoundError for an unknown name.
+  /// Copies the value where it is, and returns a function that brings the copy; an empty one if it is not copied so.
+  /// @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred(std::string_view name);
 
   /// Checks and decodes all entries, then loads them in the order of their registration. If the user's code fails while

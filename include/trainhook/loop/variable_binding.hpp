@@ -49,7 +49,8 @@ class VariableBinding {
   /// The current values in memory that only the caller holds.
   [[nodiscard]] TRAINHOOK_DECL Tensor read_once() const;
 
-  /// Brings a copy that was made now; empty if this variable makes none: see ExternalVariable.
+  /// Copies the values where they are, and returns a function that brings the copy; an empty one if there is no
+  /// `snapshot`, or no room.
   [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred() const;
 
   /// @throws if `write(value)` would fail.

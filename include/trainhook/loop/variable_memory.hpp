@@ -41,7 +41,7 @@ struct ExternalVariable {
   std::function<void(std::span<const std::byte>)> write{};  ///< copies the span to the variable
 
   /// Optional, for saves in the background: copies the values on the device, and returns a function that brings the
-  /// copy to the host, once, on any thread; or an empty one if there is no room.
+  /// copy to the host, on any thread, also after the session; or an empty one if there is no room.
   std::function<std::function<Tensor()>()> snapshot{};
 
   bool trainable = true;

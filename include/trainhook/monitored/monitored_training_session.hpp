@@ -23,6 +23,7 @@ namespace trainhook {
 
 class Clock;
 class FileSystem;
+class RestorePolicy;
 class Scaffold;
 
 /// What a training session does if its directory has checkpoints.

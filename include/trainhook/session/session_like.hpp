@@ -30,8 +30,9 @@ namespace trainhook {
 /// without keeping a copy. A save on the caller's thread then needs memory for only one value at a time.
 ///
 /// An engine whose values are on a device may also have `deferred_value(name)`, which copies one value of a snapshot
-/// there, and returns a function that brings the copy to the host, once, on any thread; or an empty function if it does
-/// not do so with this value. A save in the background then lets training go on at once.
+/// there, and returns a function that brings the copy to the host, on any thread, also after the session; or an empty
+/// function if it does not do so with this value, such as one of kind `Input`. A save in the background then lets
+/// training go on at once.
 ///
 /// An engine that its caller owns, such as a LoopSession, may also have `open()`, which starts a session: `close()`
 /// ends it, and after a loss another one begins.

@@ -47,7 +47,9 @@ constexpr auto saved_value_of() noexcept {
 template <class S>
 constexpr auto deferred_value_of() noexcept {
   std::function<Tensor()> (*function)(void*, std::string_view) = nullptr;
-  if constexpr (requires(S& session, std::string_view name) { session.deferred_value(name); })
+  if constexpr (requires(S& session, std::string_view name) {
+                  { session.deferred_value(name) } -> std::same_as<std::function<Tensor()>>;
+                })
     function = [](void* session, std::string_view name) { return static_cast<S*>(session)->deferred_value(name); };
   return function;
 }

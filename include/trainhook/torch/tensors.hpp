@@ -32,8 +32,8 @@ namespace trainhook::libtorch {
 /// Where saves in the background first copy values that are on a device. On the CPU it makes no difference.
 enum class Snapshots {
   OnHost,    ///< training goes on when they are on the host
-  OnDevice,  ///< training goes on when they are copied on the device, which takes their memory there once more until
-             ///< they are written, and again if a further save waits; on the host if there is no room
+  OnDevice,  ///< training goes on when they are copied on the device, which takes their memory there once more for each
+             ///< save that is not written yet; on the host if there is no room
 };
 
 /// A copy of the values on the CPU.
@@ -45,7 +45,7 @@ enum class Snapshots {
 namespace detail {
 
 /// Copies the values on their device, behind what is enqueued there, and returns a function that brings the copy to the
-/// host, once, on any thread. Empty if `where` is the host or the device has no room.
+/// host, on any thread. Empty if `where` is the host or the device has no room.
 [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> snapshot_of(const ::torch::Tensor& tensor, Snapshots where);
 
 }  // namespace detail

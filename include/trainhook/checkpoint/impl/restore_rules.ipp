@@ -203,6 +203,7 @@ class RulesPolicy final : public RestorePolicy {
     initialize();
     const FittedContents fitted(*original, rules_, session, std::move(wanted));
     saver.restore(session, fitted);
+    if (!rules_.from.empty()) log_info("Began with {}.", original->path());
     std::string text;
     for (const std::string& each : fitted.notes()) {
       log_info("restored from {}: {}.", original->path(), each);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -72,41 +73,49 @@ void Saver::use(FileSystem& file_system, Clock& clock) {
 }
 
 Snapshot Saver::snapshot(SessionRef session, const detail::OtherParts* others) const {
-  return collect(session, chosen_state(session, others), false);
+  return collect(session, chosen_state(session, others), Values::Deferred);
 }
 
 std::string Saver::save(SessionRef session, const SaveRequest& request) {
   std::vector<StateSpec> chosen = chosen_state(session, request.others.get());
-  return commit(collect(session, std::move(chosen), session.gives_saved_values()), request, session);
+  if (!session.gives_saved_values()) return commit(collect(session, std::move(chosen), Values::Now), request, {});
+  return commit(collect(session, std::move(chosen), Values::OneAtATime), request, session);
 }
 
 std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) { return commit(snapshot, request, {}); }
 
-Snapshot Saver::collect(SessionRef session, std::vector<StateSpec> chosen, bool one_at_a_time) const {
+Snapshot Saver::collect(SessionRef session, std::vector<StateSpec> chosen, Values values) const {
   Snapshot snapshot{.slices = detail::VariableSlices(session.graph())};
-  std::vector<std::string> names;
-  for (StateSpec& spec : chosen) {
-    if (spec.shape.is_fully_known())
-      snapshot.bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
-    names.push_back(std::move(spec.name));
-  }
-  std::ranges::sort(names);  // for the order of `later`
+  std::vector<NamedTensor>& entries = snapshot.entries;
   std::vector<std::string> now;
-  for (std::string& name : names) {
+  std::vector<std::string> deferred;
+  std::vector<std::function<Tensor()>> reads;
+  for (StateSpec& spec : chosen) {
     std::function<Tensor()> read;
-    if (!one_at_a_time) read = session.deferred_value(name);
-    if (!one_at_a_time && !read) {
-      now.push_back(std::move(name));
+    if (values == Values::Deferred) read = session.deferred_value(spec.name);
+    if (!read && values != Values::OneAtATime) {
+      now.push_back(std::move(spec.name));
       continue;
     }
-    snapshot.entries.push_back({std::move(name), Tensor()});
-    if (read) snapshot.later.push_back(std::move(read));
+    if (spec.shape.is_fully_known())
+      snapshot.bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
+    if (read) {
+      deferred.push_back(spec.name);
+      reads.push_back(std::move(read));
+    }
+    entries.push_back({std::move(spec.name), Tensor()});
   }
-  std::ranges::move(session.snapshot(now), std::back_inserter(snapshot.entries));
+  if (!now.empty()) std::ranges::move(session.snapshot(now), std::back_inserter(entries));
   for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph()))
-    std::ranges::move(detail::entries_of(*saveable), std::back_inserter(snapshot.entries));
-  std::ranges::sort(snapshot.entries, {}, &NamedTensor::name);
-  expect_entries("save", snapshot.entries.size());
+    std::ranges::move(detail::entries_of(*saveable), std::back_inserter(entries));
+  std::ranges::sort(entries, {}, &NamedTensor::name);
+  for (const NamedTensor& entry : entries) snapshot.bytes += entry.tensor.byte_size();
+  if (!deferred.empty()) snapshot.later.resize(entries.size());
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const auto entry = std::ranges::lower_bound(entries, deferred[i], {}, &NamedTensor::name);
+    snapshot.later[static_cast<std::size_t>(entry - entries.begin())] = std::move(reads[i]);
+  }
+  expect_entries("save", entries.size());
   return snapshot;
 }
 
@@ -136,12 +145,12 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
       if (options_.refuse_non_finite) detail::expect_finite(name, tensor, prefix);
       snapshot.slices.add(writer, name, tensor);
     };
-    auto later = snapshot.later.begin();
-    for (const NamedTensor& entry : snapshot.entries) {
-      if (entry.tensor.has_value()) {
-        add(entry.name, entry.tensor);
+    for (std::size_t i = 0; i < snapshot.entries.size(); ++i) {
+      const auto& [name, value] = snapshot.entries[i];
+      if (i < snapshot.later.size() && snapshot.later[i]) {
+        add(name, snapshot.later[i]());
       } else {
-        add(entry.name, later != snapshot.later.end() ? (*later++)() : session.saved_value(entry.name));
+        add(name, session.has_value() && !value.has_value() ? session.saved_value(name) : value);
       }
     }
     for (const NamedTensor& entry : request.extra) add(entry.name, entry.tensor);

@@ -70,9 +70,9 @@ std::function<Tensor()> VariableBinding::deferred() const {
   const char* const kWhat = "the snapshot function of variable";
   std::function<Tensor()> bring = call_of_user(kWhat, name(), external_.snapshot);
   if (!bring) return {};
-  return [this, bring = std::move(bring), kWhat] {
-    Tensor value = call_of_user(kWhat, name(), bring);
-    check_value(name(), dtype(), shape_, value);
+  return [bring = std::move(bring), kWhat, name = name(), dtype = dtype(), shape = shape_] {
+    Tensor value = call_of_user(kWhat, name, bring);
+    check_value(name, dtype, shape, value);
     return value;
   };
 }

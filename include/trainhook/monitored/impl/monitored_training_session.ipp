@@ -21,6 +21,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/signal_hook.hpp>

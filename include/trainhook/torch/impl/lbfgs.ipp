@@ -83,7 +83,14 @@ void add_tensors(LoopSession& loop, const std::string& name, const LbfgsState& s
       loop, {.name = name,
              .dtype = dtype,
              .save = [present, dtype] { return value_or_empty(present(), dtype); },
-             .snapshot = [present, snapshots] { return snapshot_of(present(), snapshots); },
+             .snapshot = [state, present, snapshots]() -> std::function<Tensor()> {
+               if (snapshots == Snapshots::OnHost || state.like().device().is_cpu()) return {};
+               try {
+                 return snapshot_of(present(), snapshots);
+               } catch (const ::c10::Error&) {  // no room to put the history together
+                 return {};
+               }
+             },
              .prepare = [=](const Tensor& value) -> std::function<void()> {
                const Shape& shape = value.shape();
                if (shape != Shape{0} && (shape.rank() != rank || (wide && shape[rank - 1] != state.elements())))

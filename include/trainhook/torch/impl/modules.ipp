@@ -27,8 +27,9 @@ inline void make_writable(const ::torch::Tensor& tensor) {
 Variable add_tensor(LoopSession& loop, std::string_view name, const ::torch::Tensor& tensor, Snapshots snapshots) {
   if (!tensor.defined()) throw InvalidArgumentError("add_tensor: '{}' is an undefined tensor", name);
   if (tensor.layout() != ::torch::kStrided) {
-    throw UnimplementedError("add_tensor: '{}' is a sparse tensor; register its indices and values, which are dense",
-                             name);
+    throw UnimplementedError(
+        "add_tensor: '{}' has no strides, as sparse tensors have none; register the dense tensors that it is made of",
+        name);
   }
   const ::torch::ScalarType type = tensor.scalar_type();
   const auto sizes = tensor.sizes().vec();

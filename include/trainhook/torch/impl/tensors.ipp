@@ -92,16 +92,16 @@ std::function<Tensor()> snapshot_of(const ::torch::Tensor& tensor, Snapshots whe
     ::torch::Tensor values;
     ::c10::Event made;
   };
-  const ::c10::impl::VirtualGuardImpl device(tensor.device().type());
   try {
     const ::torch::NoGradGuard no_grad;
-    std::shared_ptr<Copy> copy(new Copy{tensor.clone(), ::c10::Event(device.type())});
+    const ::c10::impl::VirtualGuardImpl device(tensor.device().type());
+    // Contiguous, so that the copy to the host needs no memory of the device.
+    const std::shared_ptr<Copy> copy(
+        new Copy{tensor.clone(::torch::MemoryFormat::Contiguous), ::c10::Event(device.type())});
     copy->made.record(device.getStream(tensor.device()));
-    return [copy, device]() mutable {  // the stream of another thread may be another one
+    return [copy, device] {  // the stream of another thread may be another one
       copy->made.block(device.getStream(copy->values.device()));
-      Tensor values = to_tensor(copy->values);
-      copy = nullptr;
-      return values;
+      return to_tensor(copy->values);
     };
   } catch (const ::c10::Error&) {  // such as too little memory
     return {};
