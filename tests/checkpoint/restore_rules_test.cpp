@@ -16,6 +16,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -109,6 +110,15 @@ TEST_F(Restoring, AFileOfWeightsMayLackTheStep) {
   restore({.from = "old/m-3"});
   EXPECT_EQ(head, Floats{3});
   EXPECT_EQ(loop.global_step(), 0);
+}
+
+TEST_F(Restoring, ADamagedRecordOfTheRunIsNoDamageOfTheCheckpoint) {
+  write({{"encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}});
+  disk.make_directories("run");
+  write_file_atomically(disk, "run/run.pbtxt", "command_line: {");
+  const std::shared_ptr<const RestorePolicy> policy = RestoreRules{.rename = {{"encoder/", "net/encoder/"}}};
+  EXPECT_NO_THROW(policy->restore(loop, saver, "old/m-3", "run", [] {}));
+  EXPECT_EQ(encoder, (Floats{1, 2}));
 }
 
 TEST_F(Restoring, AnotherDtypeIsConvertedAndWhatIsLostIsSaid) {

@@ -210,9 +210,11 @@ class RulesPolicy final : public RestorePolicy {
       text += fmt::format("{}{}", text.empty() ? "" : "; ", each);
     }
     if (directory.empty()) return;
-    RunRecord record = read_run_record(file_system, directory).value_or(RunRecord());
-    record.restored = fmt::format("from {}: {}", original->path(), text);
-    write_run_record(file_system, directory, record);
+    try {
+      RunRecord record = read_run_record(file_system, directory).value_or(RunRecord());
+      record.restored = fmt::format("from {}: {}", original->path(), text);
+      write_run_record(file_system, directory, record);
+    } catch (const Error& error) { log_warning("run.pbtxt does not say how the run began: {}", error); }
   }
 
  private:
