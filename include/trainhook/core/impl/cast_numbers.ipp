@@ -97,7 +97,7 @@ void cast_numbers_to(const Tensor& from, CastNumbers& cast) {
     read_doubles(from, first, numbers);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const double number = numbers[i];
-      const bool was_longer = may_be_longer && std::abs(number) >= kExact;
+      const bool was_longer = may_be_longer && (std::abs)(number) >= kExact;
       const std::optional<To> found = exact_range<To>(number);
       if (!found || (was_longer && std::integral<To>))
         throw InvalidArgumentError("{} has no exact place among {}", number, cast.values.dtype());
@@ -105,7 +105,7 @@ void cast_numbers_to(const Tensor& from, CastNumbers& cast) {
       const auto now = real_as<double>(*found);
       if (is_nan(number) || (now == number && !was_longer)) continue;
       ++cast.rounded;
-      if (number != 0) cast.largest_change = (std::max)(cast.largest_change, std::abs((now - number) / number));
+      if (number != 0) cast.largest_change = (std::max)(cast.largest_change, (std::abs)((now - number) / number));
     }
   }
 }
