@@ -23,8 +23,8 @@ enum class Missing {
 };
 
 /// The option `restore` of `monitored_training_session`. Without rules each difference is an error, and with them each
-/// one that no rule is about. What was not plain is logged, and written to `run.pbtxt`. A checkpoint that fits the
-/// model is restored as it is, so that a program keeps its rules when it is started again.
+/// one that no rule is about. What was not plain is logged, and written to `run.pbtxt`. A checkpoint of the model's own
+/// that fits is restored as it is, so that a program keeps its rules when it is started again.
 ///
 ///     .restore = th::RestoreRules{.from = "pretrained/model.ckpt-9", .rename = {{"encoder/", "net/encoder/"}},
 ///                                 .missing = th::Missing::KeepInitial, .cast = true}
@@ -34,9 +34,9 @@ struct RestoreRules {
   /// the checkpoints in `checkpoint_dir`.
   CheckpointSource from{};
 
-  /// Pairs of a beginning of names in the checkpoint and what replaces it; the first pair that fits a name counts. What
-  /// an optimizer keeps of a variable has the variable's name in front and so goes with it, as does state of hooks by
-  /// its own name. A name that becomes empty is left out.
+  /// Pairs of a beginning of names in the checkpoint and what replaces it; the first pair that fits a name counts.
+  /// Slots of a graph's optimizer have the variable's name in front and so go with it; those of
+  /// `libtorch::add_optimizer`, and the state of hooks, need a pair of their own. An empty name is left out.
   std::vector<std::pair<std::string, std::string>> rename{};
 
   Missing missing = Missing::Fail;
