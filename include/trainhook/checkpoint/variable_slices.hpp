@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <trainhook/core/linkage.hpp>
 
@@ -38,7 +39,12 @@ class VariableSlices {
   /// The region of the variable `name`; null if it is not a part of a partitioned one.
   [[nodiscard]] TRAINHOOK_DECL const SaveSliceInfo* find(std::string_view name) const noexcept;
 
-  /// Stores the tensor of variable `name`: as a slice if the variable is a part, or else as a tensor.
+  /// Whether `name` is a part that only this process of a job has; and all such names.
+  [[nodiscard]] TRAINHOOK_DECL bool is_own(std::string_view name) const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> own() const;
+
+  /// Stores the tensor of variable `name`: as a slice if the variable is a part, or else as a tensor. A large part of
+  /// this process becomes several slices, so that processes with other parts read little more than those.
   TRAINHOOK_DECL void add(BundleWriter& writer, const std::string& name, const Tensor& tensor) const;
 
   /// Reads the value of a part from a checkpoint of the whole variable, however that was partitioned when saved.

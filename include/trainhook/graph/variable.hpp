@@ -25,6 +25,7 @@ struct SaveSliceInfo {
   std::vector<std::int64_t> full_shape{};
   std::vector<std::int64_t> var_offset{};
   std::vector<std::int64_t> var_shape{};
+  bool is_own = false;  ///< other processes of a job have the other regions; false: each has all of them
 
   /// The text for SaveV2 and RestoreV2: `4 2 0,2:0,2` is the upper half of a matrix of 4 rows.
   [[nodiscard]] TRAINHOOK_DECL std::string spec() const;

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
@@ -24,12 +25,22 @@
 
 namespace trainhook {
 
+/// Says that a variable is a region of a tensor that the processes of a job share. A checkpoint holds the tensor, and
+/// any number of processes restores other regions of it. In a job of one process the regions of all variables are those
+/// of this process. Elements that no process has are not saved, with a warning.
+struct PartOf {
+  Shape shape{};                       ///< of the tensor; a variable that is no region has none
+  std::vector<std::int64_t> offset{};  ///< of the region's first element in it, for each dimension
+  std::string name{};                  ///< of the tensor in checkpoints; default: the variable's
+};
+
 /// Options of a variable.
 struct MemoryOptions {
   /// Default: `{size}`, `{}` for a single value, `{rows, cols}` for a matrix type. One dimension may be -1.
   PartialShape shape{};
   std::optional<Layout> layout{};  ///< default: the matrix type's, or else row-major; checkpoints are row-major
   bool trainable = true;           ///< also adds it to the collection of trainable variables
+  PartOf part_of{};                ///< for a region of a tensor that the processes of a job share
 };
 
 /// A variable whose memory is not on the host or not contiguous. Both functions transfer all elements, in row-major
@@ -45,6 +56,7 @@ struct ExternalVariable {
   std::function<std::function<Tensor()>()> snapshot{};
 
   bool trainable = true;
+  PartOf part_of{};  ///< for a region of a tensor that the processes of a job share
 };
 
 namespace detail {

@@ -78,6 +78,7 @@ class RankAgreement final : public SessionPeers,
   [[nodiscard]] TRAINHOOK_DECL bool awaits_parts() const noexcept override;
   TRAINHOOK_DECL bool fetch_parts(std::optional<std::int64_t> step) override;
 
+  [[nodiscard]] const std::vector<std::string>& tensors_in_parts() const noexcept override { return tensors_in_parts_; }
   void serve(StatesToGive& states) override { states_ = &states; }
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> collect(const std::string& order) override;
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> collect_unless_vetoed(
@@ -130,8 +131,9 @@ class RankAgreement final : public SessionPeers,
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
   [[nodiscard]] TRAINHOOK_DECL Votes vote_with(const std::optional<std::string>& veto, std::uint64_t bits);
 
-  // Notes the hooks that evaluate on this rank alone.
+  // Notes the hooks that evaluate on this rank alone, and the tensors of which ranks have parts.
   TRAINHOOK_DECL void share_evaluations(const Hooks& hooks);
+  TRAINHOOK_DECL void share_parts(const Graph& graph);
 
   // What each rank says of itself, by rank.
   [[nodiscard]] TRAINHOOK_DECL std::vector<Facts> facts_of_all(const Facts& own);
@@ -179,6 +181,7 @@ class RankAgreement final : public SessionPeers,
   bool wishes_save_ = false;
   std::shared_ptr<RankStatesHook> states_hook_;  // on the chief
   std::vector<const SessionRunHook*> only_here_;
+  std::vector<std::string> tensors_in_parts_;
   std::string reason_;                  // why the loop stops
   std::optional<RankFailure> failure_;  // of this rank
 };

@@ -43,6 +43,14 @@ TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks);
 /// @param outputs of all ranks
 [[nodiscard]] TRAINHOOK_DECL std::string shared_outputs(const std::vector<Facts>& outputs);
 
+/// This rank's parts of tensors that the ranks share: the tensor's name, and what it is with the part's region.
+[[nodiscard]] TRAINHOOK_DECL Facts parts_of(const Graph& graph);
+
+/// The names of the tensors of which any rank has a part, sorted.
+/// @param of_ranks the parts of all ranks
+/// @throws InvalidArgumentError for a tensor that is not the same on all ranks, or whose parts overlap.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> tensors_in_parts(const std::vector<Facts>& of_ranks);
+
 /// The names of the EvaluationHooks of a rank, and when they are due.
 [[nodiscard]] TRAINHOOK_DECL Facts evaluations_of(const Hooks& hooks);
 

@@ -59,6 +59,9 @@ class SaveRounds {
   [[nodiscard]] virtual int rank() const noexcept = 0;
   [[nodiscard]] virtual int size() const noexcept = 0;
 
+  /// The names of the tensors of which ranks have parts, sorted.
+  [[nodiscard]] virtual const std::vector<std::string>& tensors_in_parts() const noexcept = 0;
+
   /// From now on `states` serves the chief's requests; it must outlive the rounds.
   virtual void serve(StatesToGive& states) = 0;
 
@@ -119,6 +122,7 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive {
   /// Asks the other ranks to write their parts of a checkpoint of the current values: at once or, with `later`, while
   /// training continues. Null if the chief writes everything, because the saver is not sharded or has its own disk, the
   /// state is too small, the ranks are not at the same step, or the save is for a run inside a step.
+  /// @throws FailedPreconditionError if the chief would have to, but other ranks have parts of a tensor.
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
                                                                        const SaveRequest& request, bool later);
 
@@ -145,6 +149,7 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive {
   TRAINHOOK_DECL std::vector<std::string> ask_all(const std::string& order);
   template <class Ask>
   auto asking(Ask ask);
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> tensors_in_parts(SessionRef session, const Saver& saver) const;
   TRAINHOOK_DECL void keep(const std::vector<std::string>& given, bool has_states);
   TRAINHOOK_DECL void forget_answers() noexcept;
   TRAINHOOK_DECL void meet(std::int64_t next_save);

@@ -39,6 +39,7 @@ struct ShardedSave {
   std::string suffix{};  ///< of the temporary names of all data files; unique to this save
   /// The variables that each rank writes, sorted. The entry of rank 0 is empty: it writes all others.
   std::vector<std::vector<std::string>> names{};
+  std::vector<std::string> tensors{};  ///< each rank also writes its own parts of these
   bool refuse_non_finite = false;
   bool later = false;  ///< takes the state now and writes it while training continues
 
@@ -86,6 +87,7 @@ class ShardOfRank {
                                    const std::vector<NamedTensor>& snapshot, FileSystem& file_system);
 
   BundlePart part_;
+  std::vector<std::string> names_;
   std::unique_ptr<BundleWriter> writer_;
   std::packaged_task<std::string()> write_;
   std::future<std::string> index_;

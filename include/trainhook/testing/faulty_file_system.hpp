@@ -112,6 +112,9 @@ class FaultyFileSystem final : public FileSystem {
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t count() const;
   [[nodiscard]] TRAINHOOK_DECL std::uint64_t count(FileOperation kind) const;
 
+  /// The number of bytes that were read so far.
+  [[nodiscard]] TRAINHOOK_DECL std::uint64_t bytes_read() const;
+
   /// All operations so far, each as `name path`.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> trace() const;
 
@@ -151,6 +154,7 @@ class FaultyFileSystem final : public FileSystem {
     bool short_appends = false;  // until the first append that fails
     std::array<std::uint64_t, kFileOperations> counts{};
     std::uint64_t total = 0;
+    std::uint64_t bytes_read = 0;
     std::vector<std::string> trace{};
     std::function<void(FileOperation, const std::string&)> callback{};
 

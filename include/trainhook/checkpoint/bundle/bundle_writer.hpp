@@ -52,6 +52,9 @@ struct BundleWriterOptions {
   /// can do that, so that a full disk is an error at once.
   std::uint64_t expected_bytes = 0;
 
+  /// Slices of a tensor may lack some of its elements: a warning instead of an error.
+  bool may_have_gaps = false;
+
   /// The part of this writer, if several processes write the checkpoint; each writes one data file. Must outlive the
   /// writer.
   const detail::BundlePart* part = nullptr;
@@ -94,7 +97,8 @@ class BundleWriter {
 
   /// Commits the checkpoint: it is durable when this returns. If it throws, there is no checkpoint or, with
   /// `overwrite`, the old one or the new one.
-  /// @throws FailedPreconditionError if slices of a partitioned variable are missing; they can still be added.
+  /// @throws FailedPreconditionError if slices of a partitioned variable are missing, unless `may_have_gaps`; they can
+  /// still be added.
   TRAINHOOK_DECL void finish();
 
   /// For a part other than number 0, instead of `finish`: its data is durable when this returns. Returns the bytes for

@@ -12,8 +12,10 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/utf8.hpp>
+#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/graph_def/node_def.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
@@ -41,8 +43,21 @@ std::string RunRecord::differences(const RunRecord& now) const {
 }
 
 RunRecord run_record_of(const Graph& graph) {
+  const std::vector<std::string> parts = VariableSlices(graph).own();  // a restart may have others
+  const auto is_of_part = [&parts](const std::string& node) {
+    return std::ranges::any_of(parts,
+                               [&](const std::string& part) { return node == part || node.starts_with(part + "/"); });
+  };
   std::uint32_t digest = 0;
-  for_each_piece(graph, {}, [&](std::string_view piece) { digest = crc32c::extend(digest, piece); });
+  std::string bytes;
+  for (const Node& node : graph.nodes()) {
+    if (is_of_part(node.name())) continue;
+    append_node(bytes, node_def_of(node), false);
+    digest = crc32c::extend(digest, bytes);
+    bytes.clear();
+  }
+  append_versions(bytes);
+  digest = crc32c::extend(digest, bytes);
   return {.command_line = utf8_text(command_line(), "the command line"),
           .graph_digest = digest,
           .random_seed = graph.random_seed()};

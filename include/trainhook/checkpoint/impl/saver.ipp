@@ -140,6 +140,7 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
                                  .overwrite = true,
                                  .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
                                  .expected_bytes = snapshot.bytes,
+                                 .may_have_gaps = !snapshot.slices.own().empty() || request.others != nullptr,
                                  .part = request.others != nullptr ? &request.others->own() : nullptr});
     const auto add = [&](const std::string& name, const Tensor& tensor) {
       if (options_.refuse_non_finite) detail::expect_finite(name, tensor, prefix);
@@ -177,7 +178,9 @@ void Saver::tidy(const std::string& save_path, const std::string& latest_filenam
 
 void Saver::restore(SessionRef session, const CheckpointSource& from, const std::string& own,
                     const std::function<bool(const std::string& name)>& keeps) const {
-  restore(session, *open(from, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead), own, keeps);
+  BundleFiles files = own.empty() ? BundleFiles::Hold : BundleFiles::AsRead;
+  if (own.empty() && !detail::VariableSlices(session.graph()).own().empty()) files = BundleFiles::Check;
+  restore(session, *open(from, files), own, keeps);
 }
 
 void Saver::restore(SessionRef session, const CheckpointContents& contents, const std::string& own,
@@ -193,9 +196,11 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
     return true;
   };
   for (const StateSpec& spec : chosen) {
-    if (!own.empty() && spec.kind == StateKind::Variable && spec.dtype != DType::String) continue;
+    const bool comes_from_chief = spec.kind == StateKind::Variable && spec.dtype != DType::String;
+    if (!own.empty() && comes_from_chief && !slices.is_own(spec.name)) continue;
     if (is_kept(spec.name)) continue;
-    if (const SaveSliceInfo* slice = slices.find(spec.name); slice != nullptr && !contents.find(spec.name)) {
+    if (const SaveSliceInfo* slice = slices.find(spec.name);
+        slice != nullptr && (slice->is_own || !contents.find(spec.name))) {
       staged.push_back({spec.name, detail::VariableSlices::read(contents, *slice, spec)});
     } else if (const auto key = find_entry(contents, spec, own))
       staged.push_back({spec.name, contents.read(*key)});

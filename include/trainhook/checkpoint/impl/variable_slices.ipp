@@ -5,6 +5,7 @@
 
 #include <trainhook/checkpoint/variable_slices.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +14,7 @@
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
@@ -42,22 +44,56 @@ const SaveSliceInfo* VariableSlices::find(std::string_view name) const noexcept 
   return found == slices_.end() ? nullptr : found->second.get();
 }
 
-void VariableSlices::add(BundleWriter& writer, const std::string& name, const Tensor& tensor) const {
-  if (const SaveSliceInfo* slice = find(name)) {
-    writer.add_slice(slice->full_name, full_shape_of(*slice), region_of(*slice), tensor);
-  } else {
-    writer.add(name, tensor);
+bool VariableSlices::is_own(std::string_view name) const noexcept {
+  const SaveSliceInfo* const slice = find(name);
+  return slice != nullptr && slice->is_own;
+}
+
+std::vector<std::string> VariableSlices::own() const {
+  std::vector<std::string> names;
+  for (const auto& [name, slice] : slices_)
+    if (slice->is_own) names.push_back(name);
+  return names;
+}
+
+// Stores the slices of `region`, which are cut along the first dimension of more than one element.
+inline void add_pieces(BundleWriter& writer, const SaveSliceInfo& part, const Tensor& tensor) {
+  constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+  const TensorSlice region = region_of(part);
+  std::vector<TensorSlice::Extent> piece(region.extents().begin(), region.extents().end());
+  const auto axis = std::ranges::find_if(piece, [](const TensorSlice::Extent& extent) { return extent.length > 1; });
+  if (tensor.byte_size() <= kPieceBytes || axis == piece.end() || tensor.dtype() == DType::String)
+    return writer.add_slice(part.full_name, full_shape_of(part), region, tensor);
+  const TensorSlice::Extent all = *axis;
+  const std::uint64_t row_bytes = tensor.byte_size() / static_cast<std::uint64_t>(all.length);
+  const auto rows = static_cast<std::int64_t>((std::max)(kPieceBytes / row_bytes, std::uint64_t{1}));
+  for (std::int64_t row = 0; row < all.length; row += rows) {
+    *axis = {.start = all.start + row, .length = (std::min)(rows, all.length - row)};
+    const TensorSlice slice(piece);
+    Tensor values = Tensor::uninitialized(tensor.dtype(), slice.shape_in(full_shape_of(part)));
+    std::ranges::copy(tensor.bytes().subspan(static_cast<std::size_t>(row) * row_bytes, values.byte_size()),
+                      values.overwrite_bytes().begin());
+    writer.add_slice(part.full_name, full_shape_of(part), slice, values);
   }
 }
 
+void VariableSlices::add(BundleWriter& writer, const std::string& name, const Tensor& tensor) const {
+  const SaveSliceInfo* const slice = find(name);
+  if (slice == nullptr) return writer.add(name, tensor);
+  if (!slice->is_own) return writer.add_slice(slice->full_name, full_shape_of(*slice), region_of(*slice), tensor);
+  if (tensor.num_elements() > 0) add_pieces(writer, *slice, tensor);
+}
+
 Tensor VariableSlices::read(const CheckpointContents& contents, const SaveSliceInfo& slice, const StateSpec& variable) {
+  if (slice.is_own && variable.shape.known().num_elements() == 0)
+    return Tensor::uninitialized(variable.dtype, variable.shape.known());
   const auto whole = contents.find(slice.full_name);
-  if (!whole) return contents.read(slice.full_name);  // throws
+  if (!whole) contents.refuse(slice.full_name);
   const Shape full = full_shape_of(slice);
   if (whole->dtype != variable.dtype || whole->shape != full) {
     throw InvalidArgumentError(
-        "variable '{}' is a part of '{}', which is {}{} in the model and {}{} in checkpoint {}; restore it into the "
-        "model that wrote it",
+        "variable '{}' is a part of '{}', which is {}{} in the model and {}{} in checkpoint {}; restore it into a model "
+        "whose parts are of the same tensor",
         variable.name, slice.full_name, variable.dtype, full, whole->dtype, whole->shape, contents.path());
   }
   return contents.read(slice.full_name, region_of(slice));

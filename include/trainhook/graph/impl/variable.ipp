@@ -27,8 +27,8 @@ void SaveSliceInfo::validate(std::string_view variable, const PartialShape& shap
   bool fits = !full_name.empty() && var_offset.size() == full_shape.size() && shape.is_fully_known() &&
               shape.rank() == full_shape.size() && var_shape.size() == full_shape.size();
   for (std::size_t i = 0; fits && i < full_shape.size(); ++i) {
-    fits = var_shape[i] == shape[i] && var_shape[i] > 0 && var_offset[i] >= 0 && var_shape[i] <= full_shape[i] &&
-           var_offset[i] <= full_shape[i] - var_shape[i];
+    fits = var_shape[i] == shape[i] && var_shape[i] >= (is_own ? 0 : 1) && var_offset[i] >= 0 &&
+           var_shape[i] <= full_shape[i] && var_offset[i] <= full_shape[i] - var_shape[i];
   }
   if (fits) {
     static_cast<void>(Shape(std::span<const std::int64_t>(full_shape)));  // throws if it is too large

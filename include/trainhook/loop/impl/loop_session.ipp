@@ -50,7 +50,8 @@ struct LoopSession::Impl {
   // registration.
   [[nodiscard]] inline std::string whole_name(std::string_view name) const;
 
-  inline Variable add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable);
+  inline Variable add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable,
+                               const PartOf& part_of);
   inline Variable add(detail::VariableBinding binding);
   inline void run(const RunRequest& request, std::span<Tensor> results);
   inline void run_step(const RunRequest& request);
@@ -100,7 +101,8 @@ Variable LoopSession::variable(std::string_view name, ExternalVariable external)
     throw InvalidArgumentError("variable '{}' needs a function to read and one to write", name);
   if (external.dtype == DType::String || dtype_size(external.dtype) == 0)
     throw InvalidArgumentError("variable '{}' needs a dtype of fixed size", name);
-  const Variable variable = impl_->add_variable(name, external.dtype, external.shape, external.trainable);
+  const Variable variable =
+      impl_->add_variable(name, external.dtype, external.shape, external.trainable, external.part_of);
   return impl_->add(detail::VariableBinding(variable, std::move(external)));
 }
 
@@ -190,9 +192,20 @@ std::string LoopSession::Impl::whole_name(std::string_view name) const {
   return full + "/";
 }
 
-Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable) {
+Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable,
+                                         const PartOf& part_of) {
   const std::string whole = whole_name(name);
   Variable variable;
+  if (part_of.shape.rank() > 0 || !part_of.offset.empty()) {
+    const std::string full_name = !part_of.name.empty() ? part_of.name : whole.substr(0, whole.size() - 1);
+    const SaveSliceInfo slice{.full_name = full_name,
+                              .full_shape = {part_of.shape.dims().begin(), part_of.shape.dims().end()},
+                              .var_offset = part_of.offset,
+                              .var_shape = {shape.dims().begin(), shape.dims().end()},
+                              .is_own = true};
+    slice.validate(name, shape);
+    variable.save_slice_info = std::make_shared<const SaveSliceInfo>(slice);
+  }
   variable.trainable = trainable;
   variable.handle = detail::variable_handle(graph, whole, dtype, shape);
   variable.read = identity(variable.ref(), whole + "read/");
@@ -221,7 +234,7 @@ Variable LoopSession::add_memory(std::string_view name, DType dtype, const Memor
     }
     return now.bytes;
   };
-  const Variable variable = impl_->add_variable(name, dtype, shape, options.trainable);
+  const Variable variable = impl_->add_variable(name, dtype, shape, options.trainable, options.part_of);
   return impl_->add(detail::VariableBinding(variable, std::move(memory), layout));
 }
 

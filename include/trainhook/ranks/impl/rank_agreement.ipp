@@ -267,6 +267,7 @@ void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) 
   if (size() > 1) refuse_input_of_one_rank(hooks);
   const Facts own = outputs_of(hooks);
   expect_same(facts_about(graph, hooks));
+  share_parts(graph);
   const std::string shared = shared_outputs(facts_of_all(own));
   if (shared.empty()) return share_evaluations(hooks);
   is_over_ = true;  // all ranks see it
@@ -287,6 +288,16 @@ std::string RankAgreement::same_for_all(FunctionRef<std::string()> give) {
   std::string mine = given_by_all(all, options_.max_wait_secs, give);
   if ((all.any & kStop) != 0) return mine;  // the rank that has asked to stop is not here
   return talking([&] { return ranks_->broadcast(std::move(mine), 0, options_.max_wait_secs); });
+}
+
+void RankAgreement::share_parts(const Graph& graph) {
+  const std::vector<Facts> of_ranks = facts_of_all(parts_of(graph));
+  try {
+    tensors_in_parts_ = detail::tensors_in_parts(of_ranks);
+  } catch (...) {
+    is_over_ = true;  // all ranks see it
+    throw;
+  }
 }
 
 void RankAgreement::share_evaluations(const Hooks& hooks) {

@@ -17,10 +17,15 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
+#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
@@ -132,6 +137,53 @@ std::string shared_outputs(const std::vector<Facts>& outputs) {
       text += fmt::format("{}{} ({} on {})", text.empty() ? "" : ", ", path, hook_of[path], ranks_text(ranks));
   }
   return text;
+}
+
+Facts parts_of(const Graph& graph) {
+  Facts parts;
+  for (const Variable& variable : global_variables(graph)) {
+    const SaveSliceInfo* const part = variable.save_slice_info.get();
+    if (part != nullptr && part->is_own && variable.shape().known().num_elements() > 0)
+      parts.emplace_back(part->full_name,
+                         fmt::format("{}{} {}", variable.dtype(), full_shape_of(*part), region_of(*part)));
+  }
+  return parts;
+}
+
+std::vector<std::string> tensors_in_parts(const std::vector<Facts>& of_ranks) {
+  struct Parts {
+    std::string_view tensor{};
+    std::vector<TensorSlice> regions{};
+    std::vector<int> ranks{};
+  };
+  std::map<std::string, Parts> tensors;
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    for (const auto& [name, part] : of_ranks[rank]) {
+      const std::size_t space = part.rfind(' ');
+      const std::string_view tensor = std::string_view(part).substr(0, space);
+      Parts& parts = tensors[name];
+      if (!parts.tensor.empty() && parts.tensor != tensor) {
+        throw InvalidArgumentError(
+            "the tensor '{}' is {} on rank {} and {} on rank {}: `part_of` must be of one tensor", name, parts.tensor,
+            parts.ranks.front(), tensor, rank);
+      }
+      parts.tensor = tensor;
+      parts.regions.push_back(TensorSlice::parse(std::string_view(part).substr(space + 1)));
+      parts.ranks.push_back(static_cast<int>(rank));
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, parts] : tensors) {
+    names.push_back(name);
+    const auto overlap = find_overlap(parts.regions);
+    if (!overlap) continue;
+    throw InvalidArgumentError(
+        "the parts {} of rank {} and {} of rank {} of the tensor '{}' overlap: each element belongs to one part; check "
+        "`offset` of `part_of`, and keep copies of what others own, such as a halo, in other memory",
+        parts.regions[overlap->first], parts.ranks[overlap->first], parts.regions[overlap->second],
+        parts.ranks[overlap->second], name);
+  }
+  return names;
 }
 
 inline constexpr std::string_view kByTheClock = "every_n_secs";

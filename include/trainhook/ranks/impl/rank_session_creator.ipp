@@ -23,9 +23,11 @@
 #include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/process_identity.hpp>
@@ -161,6 +163,14 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = files});
   reader.verify(rank_prefix(rounds_->rank()));
   reader.verify(kNumRanks);
+  const VariableSlices slices(*graph_);
+  for (const std::string& name : slices.own()) {
+    const SaveSliceInfo& part = *slices.find(name);
+    const bool has_elements = std::ranges::find(part.var_shape, 0) == part.var_shape.end();
+    if (rounds_->rank() > 0 && has_elements && reader.has_tensor(part.full_name) &&
+        reader.entry(part.full_name).shape == full_shape_of(part))
+      static_cast<void>(reader.get_tensor(part.full_name, region_of(part)));
+  }
   return {};
 } catch (const DataLossError& error) { return error.what(); }
 

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -18,6 +20,7 @@
 
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -67,7 +70,8 @@ void expect_equal_variables(SessionRef session, std::span<const VariableDigests>
       "the ranks train different models, so step {} is not saved: {} of {} ranks differ from rank 0; on rank {} these "
       "variables do: {}. What changes a variable must do so on all ranks and with the same numbers: give such a "
       "hook to all ranks, and the metrics that it acts on, too. If a variable belongs to one rank, let it be no "
-      "trained one (trainable = false), or register it as state of the loop",
+      "trained one (trainable = false), register it as state of the loop, or say of which tensor it is a part "
+      "(part_of)",
       chiefs.step, std::ranges::count_if(of_ranks, differs), of_ranks.size(), first - of_ranks.begin(),
       different_variables(session, chiefs, *first));
 }
@@ -165,7 +169,12 @@ bool RankStatesHook::can_collect(std::int64_t step) const {
 }
 
 std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver& saver, std::int64_t step) {
-  if (rounds_->size() == 1 || !can_collect(step)) return std::nullopt;
+  if (rounds_->size() == 1) return std::nullopt;
+  if (!can_collect(step)) {
+    const std::vector<std::string> tensors = tensors_in_parts(session, saver);
+    if (tensors.empty()) return std::nullopt;
+    return fmt::format("the other ranks, which have parts of '{}', are not at the end of step {}", tensors[0], step);
+  }
   if (veto_) return *veto_;
   session_ = session;
   const bool with_states = saves_all(saver.options());
@@ -216,14 +225,42 @@ void RankStatesHook::forget_answers() noexcept {
   veto_.reset();
 }
 
+// Those that the saver saves: with a list of variables, the tensors in it, and those of its variables.
+std::vector<std::string> RankStatesHook::tensors_in_parts(SessionRef session, const Saver& saver) const {
+  std::vector<std::string> tensors = rounds_->tensors_in_parts();
+  const SaverOptions& options = saver.options();
+  if (tensors.empty() ||
+      (options.var_list.empty() && std::ranges::find(options.kinds, StateKind::Variable) != options.kinds.end()))
+    return tensors;
+  std::set<std::string, std::less<>> wanted(options.var_list.begin(), options.var_list.end());
+  const VariableSlices slices(session.graph());
+  for (const std::string& name : options.var_list)
+    if (const SaveSliceInfo* const part = slices.find(name)) wanted.insert(part->full_name);
+  std::erase_if(tensors, [&](const std::string& tensor) { return !wanted.contains(tensor); });
+  return tensors;
+}
+
 std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
                                                         const SaveRequest& request, bool later) {
   const std::int64_t step = request.global_step.value_or(0);
-  if (!saver.options().sharded || !ranks_meet_at(step) || &saver.file_system() != &services().file_system())
+  const auto size = static_cast<std::size_t>(rounds_->size());
+  const std::vector<std::string> tensors = size > 1 ? tensors_in_parts(session, saver) : std::vector<std::string>();
+  const auto writes_all = [&](std::string_view why) {
+    if (!tensors.empty())
+      throw FailedPreconditionError("step {} is not saved: {}, and other ranks have parts of '{}'", step, why,
+                                    tensors[0]);
     return nullptr;
+  };
+  if (!saver.options().sharded && tensors.empty()) return nullptr;
+  if (!ranks_meet_at(step)) return writes_all("the ranks are not at the same step");
+  if (&saver.file_system() != &services().file_system()) return writes_all("the saver has a disk of its own");
+  std::vector<std::vector<std::string>> names(tensors.empty() ? 1 : size);
+  if (saver.options().sharded) names = divide_by_bytes(saver.chosen_state(session), session.graph(), rounds_->size());
+  if (!tensors.empty()) names.resize(size);
   ShardedSave save{.prefix = saver.prefix_of(request),
                    .suffix = bundle_temporary_suffix(),
-                   .names = divide_by_bytes(saver.chosen_state(session), session.graph(), rounds_->size()),
+                   .names = std::move(names),
+                   .tensors = tensors,
                    .refuse_non_finite = saver.options().refuse_non_finite,
                    .later = later};
   if (save.num_parts() == 1) return nullptr;
@@ -234,9 +271,9 @@ std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, cons
   const std::vector<std::string> steps = ask_all(order_bytes(RankOrder::Write, sharded_save_bytes(parts->save())));
   const auto other = std::ranges::find_if(steps, [&](const std::string& text) { return text != steps.front(); });
   if (other == steps.end()) return parts;
-  log_warning("rank 0 writes all of the checkpoint of step {}, because rank {} has ended at step {}", step,
-              other - steps.begin(), *other);
-  return nullptr;  // so that the parts are dropped
+  const std::string why = fmt::format("rank {} has ended at step {}", other - steps.begin(), *other);
+  if (tensors.empty()) log_warning("rank 0 writes all of the checkpoint of step {}, because {}", step, why);
+  return writes_all(why);  // the parts are dropped
 }
 
 void RankStatesHook::fetch_parts() {

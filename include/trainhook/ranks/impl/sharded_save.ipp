@@ -42,16 +42,21 @@ struct ShardedSaveMessage {
   bool refuse_non_finite = false;
   bool later = false;
   std::vector<RankNamesMessage> rank{};
+  std::vector<std::string> tensor{};
 };
 template <>
 inline constexpr auto kFields<ShardedSaveMessage> =
     std::tuple(field(1, "prefix", &ShardedSaveMessage::prefix), field(2, "suffix", &ShardedSaveMessage::suffix),
                field(3, "refuse_non_finite", &ShardedSaveMessage::refuse_non_finite),
-               field(4, "later", &ShardedSaveMessage::later), field(5, "rank", &ShardedSaveMessage::rank));
+               field(4, "later", &ShardedSaveMessage::later), field(5, "rank", &ShardedSaveMessage::rank),
+               field(6, "tensor", &ShardedSaveMessage::tensor));
 
 std::string sharded_save_bytes(const ShardedSave& save) {
-  ShardedSaveMessage message{
-      .prefix = save.prefix, .suffix = save.suffix, .refuse_non_finite = save.refuse_non_finite, .later = save.later};
+  ShardedSaveMessage message{.prefix = save.prefix,
+                             .suffix = save.suffix,
+                             .refuse_non_finite = save.refuse_non_finite,
+                             .later = save.later,
+                             .tensor = save.tensors};
   for (const std::vector<std::string>& names : save.names) message.rank.push_back({names});
   return message_bytes(message);
 }
@@ -62,6 +67,7 @@ ShardedSave sharded_save_in(std::string_view bytes) {
     throw DataLossError("the chief's order to save names no checkpoint");
   ShardedSave save{.prefix = std::move(message.prefix),
                    .suffix = std::move(message.suffix),
+                   .tensors = std::move(message.tensor),
                    .refuse_non_finite = message.refuse_non_finite,
                    .later = message.later};
   for (RankNamesMessage& rank : message.rank) save.names.push_back(std::move(rank.name));
@@ -81,9 +87,11 @@ inline bool is_at_or_below(std::string_view name, const std::set<std::string, st
 std::vector<StateSpec> equal_variables(const std::vector<StateSpec>& state, const Graph& graph) {
   std::set<std::string, std::less<>> trained;
   for (const Variable& variable : trainable_variables(graph)) trained.insert(variable.name());
+  const VariableSlices slices(graph);
   std::vector<StateSpec> equal;
-  std::ranges::copy_if(state, std::back_inserter(equal), [&trained](const StateSpec& spec) {
-    return spec.kind == StateKind::Variable && spec.dtype != DType::String && is_at_or_below(spec.name, trained);
+  std::ranges::copy_if(state, std::back_inserter(equal), [&](const StateSpec& spec) {
+    return spec.kind == StateKind::Variable && spec.dtype != DType::String && is_at_or_below(spec.name, trained) &&
+           !slices.is_own(spec.name);
   });
   return equal;
 }
@@ -120,7 +128,13 @@ ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank, 
   std::exception_ptr error;
   try {
     slices = VariableSlices(session.graph());
-    if (save.later) snapshot = session.snapshot(save.names.at(part_.number));
+    names_ = save.names.at(part_.number);
+    for (std::string& name : slices.own()) {
+      if (std::ranges::find(save.tensors, slices.find(name)->full_name) != save.tensors.end())
+        names_.push_back(std::move(name));
+    }
+    std::ranges::sort(names_);
+    if (save.later) snapshot = session.snapshot(names_);
   } catch (...) { error = std::current_exception(); }
   write_ = std::packaged_task<std::string()>(
       [this, session, save, slices = std::move(slices), snapshot = std::move(snapshot), error, &file_system] {
@@ -151,7 +165,7 @@ std::string ShardOfRank::write(SessionRef session, const ShardedSave& save, cons
   if (save.later) {
     for (const NamedTensor& value : snapshot) add(value.name, value.tensor);
   } else {
-    for (const std::string& name : save.names.at(part_.number))
+    for (const std::string& name : names_)
       add(name, session.gives_saved_values() ? session.saved_value(name)
                                              : session.snapshot(std::span(&name, 1)).at(0).tensor);
   }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
@@ -62,8 +63,9 @@ inline Tensor value_in(std::string_view bytes, const StateSpec& variable) {
 }
 
 void share_variables(SessionRef session, bool is_source, FunctionRef<std::string(std::string)> broadcast) {
+  const VariableSlices slices(session.graph());
   for (const StateSpec& spec : session.state()) {
-    if (spec.kind != StateKind::Variable || spec.dtype == DType::String) continue;
+    if (spec.kind != StateKind::Variable || spec.dtype == DType::String || slices.is_own(spec.name)) continue;
     std::string bytes;
     if (is_source && spec.initialized) bytes = value_bytes(session.snapshot(std::span(&spec.name, 1)).at(0).tensor);
     bytes = broadcast(std::move(bytes));

@@ -38,6 +38,7 @@ void FaultyFileSystem::reset() {
   faults_->plan.reset();
   faults_->counts = {};
   faults_->total = 0;
+  faults_->bytes_read = 0;
   faults_->trace.clear();
 }
 
@@ -54,6 +55,11 @@ std::uint64_t FaultyFileSystem::count() const {
 std::uint64_t FaultyFileSystem::count(FileOperation kind) const {
   const std::scoped_lock lock(faults_->mutex);
   return faults_->counts[static_cast<std::size_t>(kind)];
+}
+
+std::uint64_t FaultyFileSystem::bytes_read() const {
+  const std::scoped_lock lock(faults_->mutex);
+  return faults_->bytes_read;
 }
 
 std::vector<std::string> FaultyFileSystem::trace() const {
@@ -182,6 +188,8 @@ std::uint64_t FaultyFileSystem::Reading::size() const {
 void FaultyFileSystem::Reading::read_at(std::uint64_t offset, std::span<std::byte> into) const {
   faults_->begin(FileOperation::Read, path());
   inner_->read_at(offset, into);
+  const std::scoped_lock lock(faults_->mutex);
+  faults_->bytes_read += into.size();
 }
 
 FaultyFileSystem::Writing::Writing(std::shared_ptr<Faults> faults, std::unique_ptr<WritableFile> inner)

@@ -15,6 +15,7 @@
 #include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/core/coding.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/table_reader.hpp>
@@ -194,6 +195,11 @@ void BundleWriter::expect_complete() const {
     std::int64_t stored = 0;
     for (const TensorSlice& slice : entry.slices) stored += slice.shape_in(entry.shape).num_elements();
     if (stored == entry.shape.num_elements()) continue;
+    if (options_.may_have_gaps) {
+      log_warning("checkpoint {} has {} of the {} elements of tensor {}{}: no part of it has the others", prefix_,
+                  stored, entry.shape.num_elements(), name, entry.shape);
+      continue;
+    }
     throw FailedPreconditionError(
         "the {} slices of tensor {}{} of checkpoint {} hold {} of its {} elements; add the others before finish()",
         entry.slices.size(), name, entry.shape, prefix_, stored, entry.shape.num_elements());
