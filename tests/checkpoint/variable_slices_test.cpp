@@ -3,6 +3,8 @@
 /// VariableSlices: a saver stores and restores the parts of partitioned variables as TensorFlow's does.
 #include <trainhook/checkpoint/variable_slices.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -116,7 +118,7 @@ TEST_F(VariableSlicesTest, AMissingWholeIsNamedWithWhatIsLikeIt) {
   other.finish();
   ScriptedSession session(script_);
   EXPECT_THAT([&] { Saver({.file_system = &disk_}).restore(session, "run/other"); },
-              ::testing::ThrowsMessage<NotFoundError>("checkpoint run/other has no tensor m; names like it are: n/m"));
+              ::testing::ThrowsMessage<NotFoundError>(HasSubstr("names like it are: n/m")));
 }
 
 TEST_F(VariableSlicesTest, AMissingPartIsNamed) {
@@ -128,6 +130,32 @@ TEST_F(VariableSlicesTest, AMissingPartIsNamed) {
   } catch (const FailedPreconditionError& error) {
     EXPECT_THAT(error.what(), HasSubstr("tensor m[3,2] of checkpoint run/some hold 4 of its 6 elements"));
   }
+}
+
+TEST_F(VariableSlicesTest, ALargePartOfThisProcessIsSavedInPieces) {
+  testing::Script script;
+  Tensor value = Tensor::uninitialized(DType::Double, {3, 1200, 128});  // a row has more than 1 MiB
+  for (std::size_t i = 0; i < value.overwrite_data<double>().size(); ++i)
+    value.mutable_data<double>()[i] = static_cast<double>(i);
+  Variable variable = script.variable("wide", value);
+  script.graph().remove_from_collection(graph_keys::kGlobalVariables, variable);
+  variable.save_slice_info = std::make_shared<const SaveSliceInfo>(SaveSliceInfo{.full_name = "all",
+                                                                                 .full_shape = {3, 1500, 128},
+                                                                                 .var_offset = {0, 200, 0},
+                                                                                 .var_shape = {3, 1200, 128},
+                                                                                 .is_own = true});
+  script.graph().add_to_collection(graph_keys::kGlobalVariables, variable);
+  EXPECT_EQ(detail::VariableSlices(script.graph()).own(), std::vector<std::string>{"wide"});
+  ScriptedSession session(script);
+  const std::string prefix = Saver({.file_system = &disk_}).save(session, {.save_path = "run/wide"});
+  const BundleReader saved = reader(prefix);
+  EXPECT_EQ(saved.entry("all").slices, (std::vector<TensorSlice>{TensorSlice{{0, 1}, {200, 1200}, {0, 128}},
+                                                                 TensorSlice{{1, 1}, {200, 1200}, {0, 128}},
+                                                                 TensorSlice{{2, 1}, {200, 1200}, {0, 128}}}));
+  EXPECT_EQ(saved.get_tensor("all", TensorSlice{{}, {200, 1200}, {}}), value);
+  std::ranges::fill(session.variable("wide").overwrite_data<double>(), 0.0);
+  Saver({.file_system = &disk_}).restore(session, prefix);
+  EXPECT_EQ(session.variable("wide"), value);
 }
 
 }  // namespace

@@ -453,6 +453,33 @@ TEST(LoopSession, ReachesOtherMemoryByReaderAndWriter) {
   EXPECT_THROW(loop.variable("x", {.dtype = DType::Float, .shape = {2}}), InvalidArgumentError);
 }
 
+TEST(LoopSession, KnowsOfWhichTensorAVariableIsAPart) {
+  std::vector<double> rows(6);
+  LoopSession loop;
+  const Variable part =
+      loop.variable("field", std::span(rows), {.shape = {2, 3}, .part_of = {.shape = {8, 3}, .offset = {4, 0}}});
+  EXPECT_EQ(part.save_slice_info->full_name, "field");
+  EXPECT_EQ(part.save_slice_info->spec(), "8 3 4,2:0,3");
+  const Variable other =
+      loop.variable("other", ExternalVariable{.dtype = DType::Double,
+                                              .shape = {1},
+                                              .read = [](std::span<std::byte>) {},
+                                              .write = [](std::span<const std::byte>) {},
+                                              .part_of = {.shape = {2}, .offset = {1}, .name = "both"}});
+  EXPECT_EQ(other.save_slice_info->full_name, "both");
+  EXPECT_TRUE(other.save_slice_info->is_own);
+  EXPECT_EQ(loop.variable("plain", rows).save_slice_info, nullptr);
+  try {
+    loop.variable("beyond", rows, {.shape = {2, 3}, .part_of = {.shape = {8, 3}, .offset = {7, 0}}});
+    FAIL();
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_STREQ(error.what(),
+                 "variable 'beyond' of shape [2,3] cannot be the region '8 3 7,2:0,3' of a partitioned "
+                 "variable 'beyond'");
+  }
+  EXPECT_THROW(loop.variable("flat", rows, {.part_of = {.shape = {8, 3}, .offset = {0}}}), InvalidArgumentError);
+}
+
 TEST(LoopSession, RefusesANameThatIsTaken) {
   LoopSession loop;
   std::vector<float> weights(2);

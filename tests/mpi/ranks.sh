@@ -18,7 +18,7 @@ ends_in() {
   local status=0 job timer
   "${@:2}" &
   job=$!
-  { sleep "$1"; echo "$*" >>"$work/hung"; kill_tree "$job"; } >/dev/null 2>&1 &
+  { sleep "$1" && echo "$*" >>"$work/hung" && kill_tree "$job"; } >/dev/null 2>&1 &
   timer=$!
   disown "$timer"  # or the shell tells of its end
   wait "$job" || status=$?

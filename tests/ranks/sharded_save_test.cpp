@@ -68,12 +68,14 @@ TEST(ShardedSave, IsTheSameAfterItsWay) {
   const ShardedSave sent{.prefix = "run/m-1",
                          .suffix = ".tempstate7",
                          .names = {{}, {"a", "b"}, {"c"}},
+                         .tensors = {"field"},
                          .refuse_non_finite = true,
                          .later = true};
   const ShardedSave got = sharded_save_in(sharded_save_bytes(sent));
   EXPECT_EQ(got.prefix, sent.prefix);
   EXPECT_EQ(got.suffix, sent.suffix);
   EXPECT_EQ(got.names, sent.names);
+  EXPECT_EQ(got.tensors, sent.tensors);
   EXPECT_TRUE(got.refuse_non_finite && got.later);
   EXPECT_THROW(static_cast<void>(sharded_save_in("")), DataLossError);
   EXPECT_THROW(static_cast<void>(sharded_save_in("\x0a\x09m")), DataLossError);

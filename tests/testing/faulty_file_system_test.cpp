@@ -38,6 +38,9 @@ TEST_F(FaultyFileSystemTest, PassesEverythingOnAndRecordsIt) {
                                       "read_at f", "rename g", "sync_directory ."}));
   EXPECT_EQ(faulty_.count(), 9u);
   EXPECT_EQ(faulty_.count(FileOperation::Append), 1u);
+  EXPECT_EQ(faulty_.bytes_read(), 3u);
+  faulty_.reset();
+  EXPECT_EQ(faulty_.bytes_read(), 0u);
 }
 
 TEST_F(FaultyFileSystemTest, FailsTheNthOperationOnceWithTheTypeOfItsCode) {

@@ -17,6 +17,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/table_reader.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "hex.hpp"
@@ -158,6 +159,16 @@ TEST(BundleWriter, RefusesSlicesThatMakeNoTensorAndContinues) {
   EXPECT_EQ(complaint(Shape{5}, {{2, 3}}, Tensor::of<float>({3, 4, 5})), "none");
   writer.finish();
   EXPECT_EQ(BundleReader("m", {.file_system = &disk}).get_tensor("p"), Tensor::of<float>({1, 2, 3, 4, 5}));
+  testing::LogLines log;
+  BundleWriter with_gap("g", {.file_system = &disk, .may_have_gaps = true});
+  with_gap.add_slice("p", Shape{5}, {{1, 2}}, two);
+  with_gap.finish();
+  EXPECT_EQ(log.take(),
+            (std::vector<std::string>{"W checkpoint g has 2 of the 5 elements of tensor p[5]: no part of it "
+                                      "has the others"}));
+  const BundleReader gaps("g", {.file_system = &disk});
+  EXPECT_EQ(gaps.get_tensor("p", TensorSlice{{2, 1}}), Tensor::of<float>({two.data<float>()[1]}));
+  EXPECT_THROW(static_cast<void>(gaps.get_tensor("p")), NotFoundError);
 }
 
 TEST(BundleWriter, AnEmptyBundleIsTheMinimalFile) {
