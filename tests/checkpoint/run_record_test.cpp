@@ -23,6 +23,7 @@ namespace trainhook {
 namespace {
 
 using detail::read_run_record;
+using detail::renew_run_record;
 using detail::run_record_of;
 using detail::RunRecord;
 using detail::write_run_record;
@@ -58,6 +59,20 @@ TEST_F(RunRecordTest, OfALaterVersionIsReadAndADamagedOneIsAnErrorThatNamesIt) {
   } catch (const DataLossError& error) {
     EXPECT_NE(std::string(error.what()).find("run/run.pbtxt"), std::string::npos);
   }
+}
+
+TEST_F(RunRecordTest, OfARunThatGoesOnKeepsWhatWasSaidOfTheRestore) {
+  write_run_record(disk, "run", {.command_line = "before", .restored = "from old/m-3"});
+  renew_run_record(disk, "run", record);
+  EXPECT_EQ(read_run_record(disk, "run")->command_line, record.command_line);
+  EXPECT_EQ(read_run_record(disk, "run")->restored, "from old/m-3");
+}
+
+TEST_F(RunRecordTest, ThatIsDamagedIsReplaced) {
+  disk.make_directories("run");
+  write_file_atomically(disk, "run/run.pbtxt", "random_seed: {");
+  renew_run_record(disk, "run", record);
+  EXPECT_EQ(read_run_record(disk, "run"), record);
 }
 
 TEST_F(RunRecordTest, SaysWhatDiffers) {

@@ -36,6 +36,10 @@ struct RunRecord {
 
 TRAINHOOK_DECL void write_run_record(FileSystem& file_system, const std::string& directory, const RunRecord& record);
 
+/// Writes the record of a run that goes on in a directory: what the old one says of a restore stays, unless it is
+/// damaged.
+TRAINHOOK_DECL void renew_run_record(FileSystem& file_system, const std::string& directory, RunRecord record);
+
 /// Reads the record of a directory; nothing if there is none. @throws DataLossError if it does not parse.
 [[nodiscard]] TRAINHOOK_DECL std::optional<RunRecord> read_run_record(FileSystem& file_system,
                                                                       const std::string& directory);

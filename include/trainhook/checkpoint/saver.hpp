@@ -198,4 +198,5 @@ class Saver {
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/checkpoint/impl/saver.ipp>
+#include <trainhook/checkpoint/impl/saver_restore.ipp>
 #endif

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -67,6 +68,13 @@ void write_run_record(FileSystem& file_system, const std::string& directory, con
   file_system.make_directories(directory);
   write_file_atomically(file_system, join_path(directory, kRunRecordFile), message_text(record),
                         &looks_like_text_of<RunRecord>, WriteMode::Private);
+}
+
+void renew_run_record(FileSystem& file_system, const std::string& directory, RunRecord record) {
+  try {
+    if (const auto before = read_run_record(file_system, directory)) record.restored = before->restored;
+  } catch (const DataLossError&) {}  // the new one replaces it
+  write_run_record(file_system, directory, record);
 }
 
 std::optional<RunRecord> read_run_record(FileSystem& file_system, const std::string& directory) {

@@ -17,21 +17,15 @@
 #include <trainhook/checkpoint/bundle/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_directory.hpp>
-#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/log.hpp>
-#include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/shared.hpp>
-#include <trainhook/core/user_call.hpp>
-#include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/variable.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
@@ -176,56 +170,6 @@ void Saver::tidy(const std::string& save_path, const std::string& latest_filenam
   retention(save_path, latest_filename).tidy(clock().wall_seconds());
 }
 
-void Saver::restore(SessionRef session, const CheckpointSource& from, const std::string& own,
-                    const std::function<bool(const std::string& name)>& keeps) const {
-  BundleFiles files = own.empty() ? BundleFiles::Hold : BundleFiles::AsRead;
-  if (own.empty() && !detail::VariableSlices(session.graph()).own().empty()) files = BundleFiles::Check;
-  restore(session, *open(from, files), own, keeps);
-}
-
-void Saver::restore(SessionRef session, const CheckpointContents& contents, const std::string& own,
-                    const std::function<bool(const std::string& name)>& keeps) const {
-  std::vector<NamedTensor> staged;
-  const std::vector<StateSpec> chosen = chosen_state(session);
-  staged.reserve(chosen.size());
-  const detail::VariableSlices slices(session.graph());
-  std::string kept;
-  const auto is_kept = [&](const std::string& name) {
-    if (!keeps || !keeps(name)) return false;
-    kept += fmt::format("{}'{}'", kept.empty() ? "" : ", ", name);
-    return true;
-  };
-  for (const StateSpec& spec : chosen) {
-    const bool comes_from_chief = spec.kind == StateKind::Variable && spec.dtype != DType::String;
-    if (!own.empty() && comes_from_chief && !slices.is_own(spec.name)) continue;
-    if (is_kept(spec.name)) continue;
-    if (const SaveSliceInfo* slice = slices.find(spec.name);
-        slice != nullptr && (slice->is_own || !contents.find(spec.name))) {
-      staged.push_back({spec.name, detail::VariableSlices::read(contents, *slice, spec)});
-    } else if (const auto key = find_entry(contents, spec, own))
-      staged.push_back({spec.name, contents.read(*key)});
-  }
-  if (const std::optional<Variable> step = get_global_step(session.graph()))
-    expect_possible(step->name(), staged, contents.path());
-  std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
-  for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
-    StateValues state;
-    if (is_kept(saveable->name())) {
-      states.emplace_back(saveable, std::move(state));
-      continue;
-    }
-    if (!own.empty()) state = read_state(contents, own + saveable->name());
-    states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(contents, saveable->name()));
-  }
-  expect_entries("restore", chosen.size() + states.size());
-  for (const auto& one : states) {
-    detail::call_of_user("load of Saveable", one.first->name(), [&] { one.first->load(one.second); });
-  }
-  session.load(staged);
-  if (!kept.empty())
-    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", contents.path(), kept);
-}
-
 std::vector<std::string> Saver::last_checkpoints() const {
   state_->expect_here();
   const std::scoped_lock lock(state_->mutex);
@@ -281,47 +225,6 @@ std::vector<StateSpec> Saver::chosen_state(SessionRef session, const detail::Oth
   return all;
 }
 
-std::unique_ptr<CheckpointContents> Saver::open(const CheckpointSource& from, BundleFiles files) const try {
-  return from.open(options_.format, file_system(), files);
-} catch (const NotFoundError& error) {
-  throw InvalidArgumentError("{} is not a valid checkpoint: {}", from.path(), error.what());
-}
-
-std::optional<std::string> Saver::find_entry(const CheckpointContents& contents, const StateSpec& spec,
-                                             const std::string& own) {
-  std::string key = spec.kind == StateKind::Variable ? spec.name : own + spec.name;
-  std::optional<CheckpointContents::Entry> found = contents.find(key);
-  if (!found && !own.empty()) found = contents.find(key = spec.name);
-  if (!found && spec.kind == StateKind::Input) {
-    const std::vector<std::string> names = contents.names();
-    throw NotFoundError(
-        "checkpoint {} has no position of the input '{}'; {} (give the iterator the name that it had, or train into "
-        "another directory)",
-        contents.path(), spec.name, detail::suggest_names({names.begin(), names.end()}, spec.name));
-  }
-  if (!found && spec.kind != StateKind::Variable) {
-    log_warning("checkpoint {} has nothing for '{}'; it keeps its present value", contents.path(), spec.name);
-    return std::nullopt;
-  }
-  if (!found) contents.refuse(spec.name);
-  if (found->dtype != spec.dtype || !spec.shape.compatible_with(found->shape)) {
-    throw InvalidArgumentError(
-        "variable '{}' is {}{} in the model and {}{} in checkpoint {}; restore it into the model that wrote it, "
-        "or say by `cast` or `reshape` of RestoreRules what may differ",
-        spec.name, spec.dtype, spec.shape, found->dtype, found->shape, contents.path());
-  }
-  return key;
-}
-
-StateValues Saver::read_state(const CheckpointContents& contents, const std::string& name) {
-  StateValues values;
-  for (const std::string& key : contents.names(name)) {
-    if (key.size() == name.size() || key[name.size()] == '/')
-      values.set(key.substr((std::min)(name.size() + 1, key.size())), contents.read(key));
-  }
-  return values;
-}
-
 void Saver::validate(const SaveRequest& request) const {
   detail::expect_file_name("Saver", "latest_filename", request.latest_filename);
   if (base_name(request.save_path) == request.latest_filename && !request.global_step && !options_.sharded) {
@@ -330,17 +233,6 @@ void Saver::validate(const SaveRequest& request) const {
   }
   if (request.global_step && *request.global_step < 0)
     throw InvalidArgumentError("Saver: global_step is {}; it must not be negative", *request.global_step);
-}
-
-void Saver::expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
-                            const std::string& prefix) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // counting on from there must not overflow
-  const auto found = std::ranges::find(staged, global_step, &NamedTensor::name);
-  if (found == staged.end() || found->tensor.dtype() != DType::Int64 || found->tensor.num_elements() != 1) return;
-  const std::int64_t step = found->tensor.data<std::int64_t>()[0];
-  if (step >= -kMost && step <= kMost) return;
-  throw DataLossError("checkpoint {} says that '{}' is {}, which no training reaches: it is damaged", prefix,
-                      global_step, step);
 }
 
 std::string Saver::prefix_of(const SaveRequest& request) const {

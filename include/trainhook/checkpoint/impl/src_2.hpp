@@ -23,3 +23,4 @@
 #include <trainhook/checkpoint/impl/restore_policy.ipp>
 #include <trainhook/checkpoint/impl/restore_rules.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>
+#include <trainhook/checkpoint/impl/saver_restore.ipp>

@@ -117,11 +117,7 @@ void CheckpointJob::describe(const Graph& graph) {
   try {
     RunRecord record = run_record_of(graph);
     if (!options_.save_command_line) record.command_line.clear();
-    try {
-      if (const auto before = read_run_record(services_->file_system(), options_.checkpoint_dir))
-        record.restored = before->restored;
-    } catch (const DataLossError&) {}  // this run's replaces it
-    write_run_record(services_->file_system(), options_.checkpoint_dir, record);
+    renew_run_record(services_->file_system(), options_.checkpoint_dir, std::move(record));
   } catch (const Error& error) { log_warning("{}: a later run will not know this one: {}", hook_, error); }
   try {
     if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
