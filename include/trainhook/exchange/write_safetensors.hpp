@@ -22,7 +22,9 @@ struct SafetensorsOptions {
   /// Only tensors whose names begin so are written: `"net/"` leaves out the optimizer's.
   std::string only{};
 
-  /// Pairs of a beginning of names and what replaces it; the first pair that fits a name counts: `{{"net/", ""}}`.
+  /// Pairs of a beginning of names and what replaces it; the first pair that fits a name counts: `{{"net/", ""}}`. A
+  /// beginning ends at a '/' or '.' of the name, or with it, so that `fc1` is not that of `fc10.weight`; an empty one
+  /// fits all names.
   std::vector<std::pair<std::string, std::string>> rename{};
 
   /// Floating-point tensors are rounded to this dtype; others stay. None: all stay.

@@ -63,13 +63,29 @@ void cast_floats_to(const Tensor& from, std::size_t first, std::span<std::byte> 
   });
 }
 
-void cast_floats(const Tensor& from, std::size_t first, DType dtype, std::span<std::byte> to) {
+// Calls `visit` with a number of the C++ type of a dtype of numbers.
+template <class Visit>
+void visit_number_type(DType dtype, const Visit& visit) {
   switch (dtype) {
-    case DType::Double: return cast_floats_to<double>(from, first, to);
-    case DType::Half: return cast_floats_to<Half>(from, first, to);
-    case DType::BFloat16: return cast_floats_to<BFloat16>(from, first, to);
-    default: return cast_floats_to<float>(from, first, to);
+    case DType::Double: return visit(double());
+    case DType::Half: return visit(Half());
+    case DType::BFloat16: return visit(BFloat16());
+    case DType::Int8: return visit(std::int8_t());
+    case DType::Int16: return visit(std::int16_t());
+    case DType::Int32: return visit(std::int32_t());
+    case DType::Int64: return visit(std::int64_t());
+    case DType::UInt8: return visit(std::uint8_t());
+    case DType::UInt16: return visit(std::uint16_t());
+    case DType::UInt32: return visit(std::uint32_t());
+    case DType::UInt64: return visit(std::uint64_t());
+    default: return visit(float());
   }
+}
+
+void cast_floats(const Tensor& from, std::size_t first, DType dtype, std::span<std::byte> to) {
+  visit_number_type(dtype, [&]<class To>(To /*like*/) {
+    if constexpr (!std::integral<To>) cast_floats_to<To>(from, first, to);
+  });
 }
 
 // The number as a `To`; nothing if that has no room for it.
@@ -115,20 +131,7 @@ CastNumbers cast_numbers(const Tensor& from, DType dtype) {
   if (!is_number(from.dtype()) || !is_number(dtype) || (is_floating(from.dtype()) && is_integer(dtype)))
     throw InvalidArgumentError("{} cannot become {}", from.dtype(), dtype);
   CastNumbers cast{.values = Tensor::uninitialized(dtype, from.shape())};
-  switch (dtype) {
-    case DType::Double: cast_numbers_to<double>(from, cast); break;
-    case DType::Half: cast_numbers_to<Half>(from, cast); break;
-    case DType::BFloat16: cast_numbers_to<BFloat16>(from, cast); break;
-    case DType::Int8: cast_numbers_to<std::int8_t>(from, cast); break;
-    case DType::Int16: cast_numbers_to<std::int16_t>(from, cast); break;
-    case DType::Int32: cast_numbers_to<std::int32_t>(from, cast); break;
-    case DType::Int64: cast_numbers_to<std::int64_t>(from, cast); break;
-    case DType::UInt8: cast_numbers_to<std::uint8_t>(from, cast); break;
-    case DType::UInt16: cast_numbers_to<std::uint16_t>(from, cast); break;
-    case DType::UInt32: cast_numbers_to<std::uint32_t>(from, cast); break;
-    case DType::UInt64: cast_numbers_to<std::uint64_t>(from, cast); break;
-    default: cast_numbers_to<float>(from, cast); break;
-  }
+  visit_number_type(dtype, [&]<class To>(To /*like*/) { cast_numbers_to<To>(from, cast); });
   return cast;
 }
 

@@ -17,6 +17,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/rename.hpp>
 #include <trainhook/exchange/safetensors_format.hpp>
 #include <trainhook/exchange/strict_json.hpp>
 #include <trainhook/io/path.hpp>
@@ -47,7 +48,7 @@ class SafetensorsWriter {
     const SafetensorsDType* stored =
         find_safetensors_dtype(options_.dtype && is_floating(dtype) ? *options_.dtype : dtype);
     if (stored == nullptr) return false;
-    PlannedTensor tensor{.name = renamed(name), .dtype = stored, .shape = shape, .from = name};
+    PlannedTensor tensor{.name = renamed(name, options_.rename), .dtype = stored, .shape = shape, .from = name};
     if (tensor.name == kSafetensorsMetadata)
       throw InvalidArgumentError("write_safetensors: a tensor cannot be called '{}'; rename it", tensor.name);
     const auto [place, is_new] = tensors_.try_emplace(tensor.name, tensor);
@@ -86,13 +87,6 @@ class SafetensorsWriter {
 
  private:
   static constexpr std::string_view kEnding = ".safetensors";
-
-  [[nodiscard]] std::string renamed(const std::string& name) const {
-    for (const auto& [beginning, replacement] : options_.rename) {
-      if (name.starts_with(beginning)) return replacement + name.substr(beginning.size());
-    }
-    return name;
-  }
 
   /// The tensors of each file, in its order.
   [[nodiscard]] std::vector<std::vector<PlannedTensor>> cut() const {
