@@ -38,7 +38,7 @@ struct Restoring : ::testing::Test {
   }
   void restore(const RestoreRules& rules) {
     const std::shared_ptr<const RestorePolicy> policy = rules;
-    policy->restore(loop, saver, "old/m-3", "run", [this] { ++initialized; });
+    policy->restore(loop, saver, "old/m-3", "run", [this] { ++initialized; }, own, {});
     if (const auto record = detail::read_run_record(disk, "run")) notes = record->restored;
   }
   template <class Failure>
@@ -54,6 +54,7 @@ struct Restoring : ::testing::Test {
   Floats encoder{-1, -1}, head{-2};
   LoopSession loop;
   int initialized = 0;
+  std::string own;
   std::string notes;
 };
 
@@ -67,16 +68,77 @@ TEST_F(Restoring, ACheckpointThatFitsIsRestoredAsItIs) {
   EXPECT_EQ(notes, "");
 }
 
+TEST_F(Restoring, ACheckpointThatFitsIsRestoredAsItIsThoughARuleFitsAllNames) {
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"_trainhook/hooks/Timer/version", Tensor(std::int64_t{1})}});
+  restore({.rename = {{"", "net/"}}});
+  EXPECT_EQ(head, Floats{3});
+  EXPECT_EQ(initialized, 0);
+}
+
 TEST_F(Restoring, NamesAreFoundUnderOtherOnes) {
   write({{"encoder/w", Tensor::of<float>({1, 2})}, {"top", Tensor::of<float>({3})}});
   restore({.rename = {{"encoder/", "net/encoder/"}, {"top", "net/head"}}});
   EXPECT_EQ(encoder, (Floats{1, 2}));
   EXPECT_EQ(head, Floats{3});
   EXPECT_EQ(initialized, 1);
-  EXPECT_EQ(
-      notes,
-      "from old/m-3: 'encoder/' is 'net/encoder/' here, at the beginning of 1 name; 'top' is 'net/head' here, at the "
-      "beginning of 1 name");
+  EXPECT_EQ(notes, "from old/m-3: 'encoder/' is 'net/encoder/' here, in 1 name; 'top' is 'net/head' here, in 1 name");
+}
+
+TEST_F(Restoring, ABeginningEndsWithAPartOfTheName) {
+  Floats tenth{-1};
+  loop.variable("fc10.w", tenth);
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"fc1", Tensor::of<float>({3})},
+         {"fc10.w", Tensor::of<float>({4})}});
+  restore({.rename = {{"fc1", "net/head"}}});
+  EXPECT_EQ(head, Floats{3});
+  EXPECT_EQ(tenth, Floats{4});
+}
+
+TEST_F(Restoring, SlotsFollowTheirVariableWithItsNameInFrontOrInside) {
+  Floats slot{-1}, momentum{-1};
+  loop.variable("net/encoder/w/Adam", slot);
+  loop.state("adam/encoder/w/exp_avg", momentum);  // without the scope, as of a module
+  write({{"net/old/w", Tensor::of<float>({1, 2})},
+         {"net/old/w/Adam", Tensor::of<float>({3})},
+         {"_trainhook/state/adam/old/w/exp_avg", Tensor::of<float>({4})},
+         {"net/head", Tensor::of<float>({5})}});
+  restore({.rename = {{"net/old", "net/encoder"}}});
+  EXPECT_EQ(encoder, (Floats{1, 2}));
+  EXPECT_EQ(slot, Floats{3});
+  EXPECT_EQ(momentum, Floats{4});
+  EXPECT_EQ(notes, "from old/m-3: 'net/old' is 'net/encoder' here, in 3 names");
+}
+
+TEST_F(Restoring, StateOfOtherKindsIsRenamedThoughAllVariablesFit) {
+  Floats momentum{-1};
+  loop.state("sgd/momentum", momentum);
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"_trainhook/state/opt/momentum", Tensor::of<float>({4})}});
+  restore({.rename = {{"opt", "sgd"}}});
+  EXPECT_EQ(momentum, Floats{4});
+}
+
+TEST_F(Restoring, ANameThatTheModelHasIsNotRenamedByWhatIsInside) {
+  write({{"head", Tensor::of<float>({9, 9})}, {"net/head", Tensor::of<float>({3})}});
+  restore({.rename = {{"head", "net/encoder/w"}}});
+  EXPECT_EQ(encoder, (Floats{9, 9}));
+  EXPECT_EQ(head, Floats{3});
+}
+
+TEST_F(Restoring, ANameThatTwoRulesWouldRenameInsideIsAnError) {
+  Floats slot{-1}, momentum{-1};
+  loop.state("adam/encoder/w", slot);
+  loop.state("opt/old/w", momentum);
+  write({{"old/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"_trainhook/state/adam/old/w", Tensor::of<float>({4})}});
+  EXPECT_EQ(refusal<InvalidArgumentError>({.rename = {{"old", "encoder"}, {"adam", "opt"}}}),
+            "restore: `rename` makes both '_trainhook/state/adam/encoder/w' and '_trainhook/state/opt/old/w' of "
+            "'_trainhook/state/adam/old/w'; give it the whole name");
 }
 
 TEST_F(Restoring, AMissingVariableIsAnErrorThatNamesTheRules) {
@@ -104,6 +166,31 @@ TEST_F(Restoring, AVariableThatIsLeftOutKeepsItsInitialValue) {
   EXPECT_EQ(loop.global_step(), 0);
 }
 
+TEST_F(Restoring, WhatIsBelowAVariableThatIsLeftOutIsLeftOutToo) {
+  Floats slot{-1};
+  loop.variable("net/head/Adam", slot);
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"net/head/Adam", Tensor::of<float>({4})}});
+  restore({.from = "old", .rename = {{"net/head", ""}}});
+  EXPECT_EQ(head, Floats{-2});
+  EXPECT_EQ(slot, Floats{-1});
+}
+
+TEST_F(Restoring, OfOneRankTakesItsOwnStateByTheSameRules) {
+  Floats noise{-1};
+  loop.state("noise", noise);
+  write({{"net/old/w", Tensor::of<float>({1, 2})},
+         {"_trainhook/state/sound", Tensor::of<float>({3})},
+         {"_trainhook/ranks/1/_trainhook/state/sound", Tensor::of<double>({4})},
+         {"_trainhook/ranks/2/_trainhook/state/sound", Tensor::of<float>({5})}});
+  own = "_trainhook/ranks/1/";
+  restore({.rename = {{"sound", "noise"}, {"net/old", "net/encoder"}}, .missing = Missing::KeepInitial, .cast = true});
+  EXPECT_EQ(noise, Floats{4});
+  EXPECT_EQ(encoder, (Floats{-1, -1}));  // the chief sends it
+  EXPECT_EQ(notes, "");
+}
+
 TEST_F(Restoring, AFileOfWeightsMayLackTheStep) {
   write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}}, false);
   EXPECT_NE(refusal<NotFoundError>({}), "none");
@@ -117,7 +204,7 @@ TEST_F(Restoring, ADamagedRecordOfTheRunIsNoDamageOfTheCheckpoint) {
   disk.make_directories("run");
   write_file_atomically(disk, "run/run.pbtxt", "command_line: {");
   const std::shared_ptr<const RestorePolicy> policy = RestoreRules{.rename = {{"encoder/", "net/encoder/"}}};
-  EXPECT_NO_THROW(policy->restore(loop, saver, "old/m-3", "run", [] {}));
+  EXPECT_NO_THROW(policy->restore(loop, saver, "old/m-3", "run", [] {}, "", {}));
   EXPECT_EQ(encoder, (Floats{1, 2}));
 }
 
@@ -168,9 +255,10 @@ TEST_F(Restoring, AFunctionThatMakesAWrongShapeIsAnError) {
 
 TEST_F(Restoring, ARuleThatMatchesNothingIsAnError) {
   write({{"encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}});
-  EXPECT_EQ(refusal<InvalidArgumentError>({.rename = {{"encoder/", "net/encoder/"}, {"decoder/", ""}}}),
-            "restore: no name in checkpoint old/m-3 begins with 'decoder/', which `rename` replaces; it "
-            "holds: encoder/w, global_step, net/head");
+  EXPECT_EQ(
+      refusal<InvalidArgumentError>({.rename = {{"encoder/", "net/encoder/"}, {"decoder/", ""}}}),
+      "restore: no name in checkpoint old/m-3 begins with 'decoder/', up to a '/', a '.' or its end, and `rename` "
+      "replaces that; it holds: encoder/w, global_step, net/head");
 }
 
 TEST_F(Restoring, TwoNamesForOneVariableAreAnError) {

@@ -3,6 +3,7 @@
 /// RestorePolicy: how a session is restored from a checkpoint that need not fit it.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>
@@ -25,10 +26,15 @@ class RestorePolicy {
   /// A checkpoint to begin with if the model has none of its own; empty: the policy is for those of its own.
   [[nodiscard]] virtual const CheckpointSource& from() const noexcept = 0;
 
+  /// The rules in one line, which is the same for the same rules.
+  [[nodiscard]] virtual std::string text() const = 0;
+
   /// Restores all that `saver` saves of the session. Calls `initialize` first if not all of it is in the checkpoint.
-  /// What was not plain is noted in `run.pbtxt` of `directory`, if that is not empty.
+  /// What was not plain is noted in `run.pbtxt` of `directory`, if that is not empty. `own` and `keeps` are those of
+  /// Saver::restore.
   virtual void restore(SessionRef session, const Saver& saver, const CheckpointSource& checkpoint,
-                       const std::string& directory, FunctionRef<void()> initialize) const = 0;
+                       const std::string& directory, FunctionRef<void()> initialize, const std::string& own,
+                       const std::function<bool(const std::string& name)>& keeps) const = 0;
 };
 
 }  // namespace trainhook

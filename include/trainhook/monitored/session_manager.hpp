@@ -13,6 +13,7 @@
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/restore_policy.hpp>
 #include <trainhook/core/duration.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/run_args.hpp>
@@ -128,8 +129,8 @@ class SessionManager {
   TRAINHOOK_DECL bool pause(Duration begin, std::optional<Duration> max_wait) const;
 
   TRAINHOOK_DECL void restore(SessionRef session, const RestoreOptions& from, const InitOptions& init);
-  TRAINHOOK_DECL void restore_by_rules(SessionRef session, const RestoreOptions& from,
-                                       const CheckpointSource& checkpoint, const InitOptions& init) const;
+  TRAINHOOK_DECL static void restore_by_rules(SessionRef session, const RestoreOptions& from,
+                                              const CheckpointSource& checkpoint, FunctionRef<void()> initialize);
   TRAINHOOK_DECL void restore_newest(SessionRef session, const RestoreOptions& from, const InitOptions& init);
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> try_restore(SessionRef session, const std::string& prefix,
                                                                       const RestoreOptions& from,

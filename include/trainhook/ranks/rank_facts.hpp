@@ -30,7 +30,7 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// @throws InvalidArgumentError for options that a rank of a job cannot have.
 TRAINHOOK_DECL void expect_options_of_job(const MonitoredTrainingSessionOptions& options);
 
-/// The options on which decisions by the step alone depend.
+/// The options on which decisions by the step alone depend, and what a restore does.
 [[nodiscard]] TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options);
 
 /// @throws InvalidArgumentError for a hook that would save the input of this rank only.

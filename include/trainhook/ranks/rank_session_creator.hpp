@@ -45,7 +45,8 @@ class StartRounds {
 
 /// Rank 0 restores the newest checkpoint that is good for all ranks, or initializes. The others do not search for a
 /// checkpoint: they check their own state in the one that rank 0 names, before it restores it, then read only their own
-/// state and strings from it and get the variables' values from rank 0. No rank continues before all have their
+/// state and strings from it, by the same RestoreRules if there are any, and get the variables' values from rank 0. No
+/// rank continues before all have their
 /// session, and none starts if the directory is not the same for all.
 class RankSessionCreator final : public SessionCreator {
  public:
@@ -68,7 +69,8 @@ class RankSessionCreator final : public SessionCreator {
   TRAINHOOK_DECL void expect_readable(const std::string& prefix) const;
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::set<std::string, std::less<>>> names_if_new(
-      const std::string& prefix) const;
+      const CheckpointSource& checkpoint) const;
+  [[nodiscard]] TRAINHOOK_DECL bool begins_by_rules() const noexcept;
   [[nodiscard]] TRAINHOOK_DECL bool differs_between_ranks(const std::string& name,
                                                           const std::set<std::string, std::less<>>& of_ranks) const;
   TRAINHOOK_DECL void report_other_ranks(const std::string& prefix) const;

@@ -25,6 +25,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/rename.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/user_call.hpp>
@@ -34,47 +35,75 @@
 
 namespace trainhook::detail {
 
+/// What the names of a checkpoint are in a model.
+class Renaming {
+ public:
+  using Model = std::map<std::string, StateSpec, std::less<>>;
+
+  Renaming(const Renames& renames, const Model& model) : renames_(renames), model_(model), used_(renames.size()) {}
+
+  /// By what it begins with, or, if the model lacks it and has the other name, by what is inside. Empty: it is left
+  /// out.
+  [[nodiscard]] std::string name_here(const std::string& name) {
+    const auto rename = find_rename(renames_, name);
+    if (rename != renames_.end() && !(rename->first.empty() && name.starts_with("_trainhook/"))) {
+      ++used_[static_cast<std::size_t>(rename - renames_.begin())];
+      std::string other = renamed(name, renames_);
+      return other.starts_with('/') || other.starts_with('.') ? std::string() : other;
+    }
+    if (model_.contains(name)) return name;
+    std::optional<std::string> found;
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      const auto [before, after] = without_common_scope(renames_[i]);
+      if (before.empty()) continue;
+      for (std::size_t at = find_parts(name, before, 0); at != std::string::npos;
+           at = find_parts(name, before, at + 1)) {
+        std::string other = std::string(name).replace(at, before.size(), after);
+        if (!model_.contains(other) || other == found) continue;
+        if (found) {
+          throw InvalidArgumentError("restore: `rename` makes both '{}' and '{}' of '{}'; give it the whole name",
+                                     *found, other, name);
+        }
+        found = std::move(other);
+        ++used_[i];
+      }
+    }
+    return found.value_or(name);
+  }
+
+  /// How many names each pair was about.
+  [[nodiscard]] const std::vector<std::size_t>& used() const noexcept { return used_; }
+
+ private:
+  // An optimizer's names need not have the scope, such as the name that a module was given.
+  static std::pair<std::string_view, std::string_view> without_common_scope(const Renames::value_type& rename) {
+    std::string_view before = rename.first;
+    std::string_view after = rename.second;
+    const auto common = static_cast<std::size_t>(std::ranges::mismatch(before, after).in1 - before.begin());
+    const std::size_t scope = before.substr(0, common).rfind('/') + 1;
+    return {before.substr(scope), after.substr(scope)};
+  }
+
+  const Renames& renames_;
+  const Model& model_;
+  std::vector<std::size_t> used_;
+};
+
 /// A checkpoint as the model wants it: with its names, dtypes and shapes. What the rules do not allow is left as it is,
 /// for the restore to refuse.
 class FittedContents final : public CheckpointContents {
  public:
+  /// @param own the prefix of what one rank of a job has of its own in the checkpoint, as Saver::restore takes it
   FittedContents(const CheckpointContents& original, const RestoreRules& rules, SessionRef session,
-                 std::vector<StateSpec> wanted)
-      : original_(original), rules_(rules), session_(session), slices_(session.graph()) {
-    for (StateSpec& spec : wanted) {
-      std::string name = spec.name;
-      wanted_.emplace(std::move(name), std::move(spec));
-    }
+                 const Renaming::Model& model, const std::string& own)
+      : original_(original), rules_(rules), session_(session), model_(model), own_(own), slices_(session.graph()) {
     if (const std::optional<Variable> step = get_global_step(session.graph())) step_ = step->name();
-    std::vector<std::size_t> used(rules.rename.size());
+    Renaming renaming(rules.rename, model);
     for (const std::string& name : original.names()) {
-      std::string renamed = name;
-      const auto rule =
-          std::ranges::find_if(rules.rename, [&](const auto& each) { return name.starts_with(each.first); });
-      if (rule != rules.rename.end()) {
-        ++used[static_cast<std::size_t>(rule - rules.rename.begin())];
-        renamed = rule->second + name.substr(rule->first.size());
-      }
-      if (renamed.empty()) {
-        left_out_.insert(name);
-        continue;
-      }
-      const auto [other, is_new] = originals_.emplace(renamed, name);
-      if (!is_new) {
-        throw InvalidArgumentError("restore: '{}' and '{}' of checkpoint {} would both be '{}'; rename one of them",
-                                   other->second, name, original.path(), renamed);
-      }
+      const std::size_t prefix = name.starts_with(own) ? own.size() : 0;
+      add(name, name.substr(0, prefix), renaming.name_here(name.substr(prefix)));
     }
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      const auto& [beginning, replacement] = rules.rename[i];
-      if (used[i] == 0) {
-        const std::vector<std::string> names = original.names();
-        throw InvalidArgumentError("restore: no name in checkpoint {} begins with '{}', which `rename` replaces; {}",
-                                   original.path(), beginning, suggest_names({names.begin(), names.end()}, beginning));
-      }
-      note("'{}' is '{}' here, at the beginning of {} name{}", beginning, replacement, used[i],
-           used[i] == 1 ? "" : "s");
-    }
+    expect_all_used(renaming.used());
   }
 
   /// What was not plain so far.
@@ -83,30 +112,32 @@ class FittedContents final : public CheckpointContents {
   [[nodiscard]] const std::string& path() const noexcept override { return original_.path(); }
 
   [[nodiscard]] std::optional<Entry> find(std::string_view name) const override {
-    const StateSpec* const wanted = find_wanted(name);
+    const StateSpec* wanted = find_wanted(name);
     const std::string* const original = find_original(name);
     if (original == nullptr) {
       if (wanted == nullptr || wanted->kind == StateKind::Auxiliary || slices_.find(name) != nullptr)
         return std::nullopt;
       const bool is_step_of_another = !rules_.from.empty() && name == step_;
       if (rules_.missing == Missing::Fail && !left_out_.contains(name) && !is_step_of_another) return std::nullopt;
-      return Entry{wanted->dtype, initial(*wanted).shape()};
+      return Entry{wanted->dtype, initial_shape(*wanted)};
     }
     std::optional<Entry> found = original_.find(*original);
+    wanted = find_wanted_by(name);
     if (!found || wanted == nullptr) return found;
     if (rules_.cast && found->dtype != DType::Invalid) found->dtype = wanted->dtype;
-    if (rules_.reshape && !wanted->shape.compatible_with(found->shape)) found->shape = initial(*wanted).shape();
+    if (rules_.reshape && !wanted->shape.compatible_with(found->shape)) found->shape = initial_shape(*wanted);
     return found;
   }
 
   [[nodiscard]] Tensor read(std::string_view name) const override {
-    const StateSpec* const wanted = find_wanted(name);
+    const StateSpec* wanted = find_wanted(name);
     const std::string* const original = find_original(name);
     if (original == nullptr && wanted != nullptr) {
       note("'{}' is not in it and keeps its initial value", name);
       return initial(*wanted);
     }
     Tensor value = original_.read(original != nullptr ? *original : std::string(name));
+    wanted = find_wanted_by(name);
     if (wanted == nullptr) return value;
     value = converted(*wanted, std::move(value));
     if (wanted->shape.compatible_with(value.shape())) return value;
@@ -148,15 +179,48 @@ class FittedContents final : public CheckpointContents {
     notes_.push_back(fmt::format(text, std::forward<Args>(args)...));
   }
 
+  void add(const std::string& whole, const std::string& prefix, const std::string& here) {
+    if (here.empty()) {
+      left_out_.insert(whole);
+      return;
+    }
+    const auto [other, is_new] = originals_.emplace(prefix + here, whole);
+    if (!is_new) {
+      throw InvalidArgumentError("restore: '{}' and '{}' of checkpoint {} would both be '{}'; rename one of them",
+                                 other->second, whole, path(), other->first);
+    }
+  }
+
+  void expect_all_used(const std::vector<std::size_t>& used) const {
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      const auto& [before, after] = rules_.rename[i];
+      if (used[i] == 0) {
+        const std::vector<std::string> names = original_.names();
+        throw InvalidArgumentError(
+            "restore: no name in checkpoint {} begins with '{}', up to a '/', a '.' or its end, and `rename` replaces "
+            "that; {}",
+            path(), before, suggest_names({names.begin(), names.end()}, before));
+      }
+      note("'{}' is '{}' here, in {} name{}", before, after, used[i], used[i] == 1 ? "" : "s");
+    }
+  }
+
   [[nodiscard]] const StateSpec* find_wanted(std::string_view name) const {
-    const auto found = wanted_.find(name);
-    return found == wanted_.end() ? nullptr : &found->second;
+    const auto found = model_.find(name);
+    return found == model_.end() ? nullptr : &found->second;
+  }
+  // That may be a rank's own.
+  [[nodiscard]] const StateSpec* find_wanted_by(std::string_view name) const {
+    return find_wanted(name.substr(name.starts_with(own_) ? own_.size() : 0));
   }
   [[nodiscard]] const std::string* find_original(std::string_view name) const {
     const auto found = originals_.find(name);
     return found == originals_.end() ? nullptr : &found->second;
   }
 
+  [[nodiscard]] Shape initial_shape(const StateSpec& wanted) const {
+    return wanted.shape.is_fully_known() ? wanted.shape.known() : initial(wanted).shape();
+  }
   [[nodiscard]] Tensor initial(const StateSpec& wanted) const {
     return session_.snapshot(std::span(&wanted.name, 1)).at(0).tensor;
   }
@@ -178,7 +242,8 @@ class FittedContents final : public CheckpointContents {
   const CheckpointContents& original_;
   const RestoreRules& rules_;
   SessionRef session_;
-  std::map<std::string, StateSpec, std::less<>> wanted_;
+  const Renaming::Model& model_;
+  const std::string& own_;
   std::map<std::string, std::string, std::less<>> originals_;  // the names there, by those here
   std::set<std::string, std::less<>> left_out_;
   VariableSlices slices_;  // parts are read as regions of the whole
@@ -192,17 +257,32 @@ class RulesPolicy final : public RestorePolicy {
 
   [[nodiscard]] const CheckpointSource& from() const noexcept override { return rules_.from; }
 
+  [[nodiscard]] std::string text() const override {
+    std::string text = rules_.from.empty() ? "" : fmt::format("from {}, ", rules_.from.path());
+    for (const auto& [before, after] : rules_.rename) text += fmt::format("{} -> {}, ", before, after);
+    return text + fmt::format("missing {}, {}, {}",
+                              rules_.missing == Missing::Fail ? "fails" : "keeps its initial value",
+                              rules_.cast ? "cast" : "no cast", rules_.reshape ? "reshape" : "no reshape");
+  }
+
   void restore(SessionRef session, const Saver& saver, const CheckpointSource& checkpoint, const std::string& directory,
-               FunctionRef<void()> initialize) const override {
+               FunctionRef<void()> initialize, const std::string& own,
+               const std::function<bool(const std::string& name)>& keeps) const override {
     FileSystem& file_system = saver.file_system();
     const CheckpointSource source(checkpoint_prefix(file_system, checkpoint.path()), checkpoint.format());
-    const auto original = source.open(saver.options().format, file_system, BundleFiles::Hold);
-    std::vector<StateSpec> wanted = saver.chosen_state(session);
-    if (rules_.from.empty() && fits(*original, wanted, VariableSlices(session.graph())))
-      return saver.restore(session, *original);
+    const auto original =
+        source.open(saver.options().format, file_system, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead);
+    Renaming::Model model;
+    for (StateSpec& spec : saver.chosen_state(session)) {
+      std::string name = spec.name;
+      model.emplace(std::move(name), std::move(spec));
+    }
+    if (rules_.from.empty() && fits(*original, model, VariableSlices(session.graph()), own))
+      return saver.restore(session, *original, own, keeps);
     initialize();
-    const FittedContents fitted(*original, rules_, session, std::move(wanted));
-    saver.restore(session, fitted);
+    const FittedContents fitted(*original, rules_, session, model, own);
+    saver.restore(session, fitted, own, keeps);
+    if (!own.empty()) return;  // the chief says it
     if (!rules_.from.empty()) log_info("Began with {}.", original->path());
     std::string text;
     for (const std::string& each : fitted.notes()) {
@@ -218,14 +298,22 @@ class RulesPolicy final : public RestorePolicy {
   }
 
  private:
-  static bool fits(const CheckpointContents& contents, const std::vector<StateSpec>& wanted,
-                   const VariableSlices& slices) {
-    return std::ranges::all_of(wanted, [&](const StateSpec& spec) {
-      if (slices.find(spec.name) != nullptr) return true;
-      const auto found = contents.find(spec.name);
-      if (!found) return spec.kind == StateKind::Auxiliary;
-      return found->dtype == spec.dtype && spec.shape.compatible_with(found->shape);
-    });
+  // Whether the checkpoint is one of this model, and has no name from before.
+  [[nodiscard]] bool fits(const CheckpointContents& contents, const Renaming::Model& model,
+                          const VariableSlices& slices, const std::string& own) const {
+    Renaming renaming(rules_.rename, model);
+    return std::ranges::all_of(model,
+                               [&](const auto& each) {
+                                 const StateSpec& spec = each.second;
+                                 if (slices.find(spec.name) != nullptr) return true;
+                                 const auto found = contents.find(spec.name);
+                                 if (!found) return spec.kind == StateKind::Auxiliary;
+                                 return found->dtype == spec.dtype && spec.shape.compatible_with(found->shape);
+                               }) &&
+           std::ranges::all_of(contents.names(), [&](const std::string& name) {
+             const std::string rest = name.starts_with(own) ? name.substr(own.size()) : name;
+             return model.contains(rest) || renaming.name_here(rest) == rest;
+           });
   }
 
   RestoreRules rules_;

@@ -107,7 +107,7 @@ SessionManager::SessionManager(SessionManagerOptions options) : options_(std::mo
 OwnedSession SessionManager::prepare_session(const Open& open, const RestoreOptions& from, const InitOptions& init) {
   return opened(open, from, init, [&](SessionRef session, bool restored) {
     if (!restored && from.restore != nullptr && !from.restore->from().empty()) {
-      restore_by_rules(session, from, from.restore->from(), init);
+      restore_by_rules(session, from, from.restore->from(), [&] { initialize(session, init); });
     } else if (!restored) {
       initialize(session, init);
     }
@@ -177,7 +177,13 @@ bool SessionManager::pause(Duration begin, std::optional<Duration> max_wait) con
 void SessionManager::restore(SessionRef session, const RestoreOptions& from, const InitOptions& init) {
   if (from.saver == nullptr) return;
   if (!from.checkpoint_filename_with_path.empty()) {
-    from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state, from.keeps);
+    if (from.restore != nullptr && from.restore->from().empty()) {
+      restore_by_rules(session, from, from.checkpoint_filename_with_path, [&] {
+        if (from.own_state.empty()) initialize(session, init);  // else the session has the chief's variables
+      });
+    } else {
+      from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state, from.keeps);
+    }
     report_.prefix = from.checkpoint_filename_with_path.path();
   } else if (!from.checkpoint_dir.empty()) {
     restore_newest(session, from, init);
@@ -185,8 +191,8 @@ void SessionManager::restore(SessionRef session, const RestoreOptions& from, con
 }
 
 void SessionManager::restore_by_rules(SessionRef session, const RestoreOptions& from,
-                                      const CheckpointSource& checkpoint, const InitOptions& init) const {
-  from.restore->restore(session, *from.saver, checkpoint, from.checkpoint_dir, [&] { initialize(session, init); });
+                                      const CheckpointSource& checkpoint, FunctionRef<void()> initialize) {
+  from.restore->restore(session, *from.saver, checkpoint, from.checkpoint_dir, initialize, from.own_state, from.keeps);
 }
 
 void SessionManager::restore_newest(SessionRef session, const RestoreOptions& from, const InitOptions& init) {
@@ -222,7 +228,7 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
   }
   try {
     if (from.restore != nullptr && from.restore->from().empty()) {
-      restore_by_rules(session, from, prefix, init);
+      restore_by_rules(session, from, prefix, [&] { initialize(session, init); });
     } else {
       from.saver->restore(session, prefix);
     }

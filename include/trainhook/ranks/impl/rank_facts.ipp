@@ -18,11 +18,12 @@
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
+#include <trainhook/checkpoint/restore_policy.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -245,6 +246,7 @@ Facts facts_about(const MonitoredTrainingSessionOptions& options) {
     return period ? fmt::format("{} s", std::chrono::duration<double>(*period).count()) : std::string("none");
   };
   return {{"checkpoint_dir", options.checkpoint_dir},
+          {"restore", options.restore != nullptr ? options.restore->text() : "none"},
           {"save_checkpoint_steps", steps(options.save_checkpoint_steps)},
           {"save_checkpoint_secs", time(options.save_checkpoint_secs)},
           {"save_summaries_steps", steps(options.save_summaries_steps)},

@@ -22,12 +22,16 @@
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/checkpoint_source.hpp>
+#include <trainhook/checkpoint/load_checkpoint.hpp>
+#include <trainhook/checkpoint/restore_policy.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/process_identity.hpp>
@@ -120,17 +124,15 @@ OwnedSession RankSessionCreator::create_as_chief() {
   std::string start;
   const auto open = [&] {
     OwnedSession opened = open_();
-    if (rounds_->size() > 1 && !options_.checkpoint_dir.empty())
+    if (rounds_->size() > 1 && (!options_.checkpoint_dir.empty() || begins_by_rules()))
       start = rank_state_bytes(start_of_rank(opened.session));
     return opened;
   };
   OwnedSession owned = ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
   try {
     static_cast<void>(rounds_->from_chief(message_bytes(RestoreMessage{.prefix = owned.restored_from})));
-    if (!owned.restored_from.empty()) {
-      report_other_ranks(owned.restored_from);
-      static_cast<void>(rounds_->from_chief(std::move(start)));
-    }
+    if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
+    if (!owned.restored_from.empty() || begins_by_rules()) static_cast<void>(rounds_->from_chief(std::move(start)));
     share(owned.session);
   } catch (...) {
     owned.close();
@@ -191,21 +193,29 @@ OwnedSession RankSessionCreator::create_as_other() {
     }
     return owned;
   };
-  if (prefix.empty()) return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
+  const bool by_rules = prefix.empty() && begins_by_rules();
+  if (prefix.empty() && !by_rules)
+    return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
   std::unordered_set<std::string> own;
-  if (const auto of_ranks = names_if_new(prefix)) {
-    options.keeps = [&own, this, of_ranks](const std::string& name) {
-      return own.contains(name) || differs_between_ranks(name, *of_ranks);
-    };
-  }
+  std::optional<std::set<std::string, std::less<>>> of_ranks;
+  options.keeps = [&](const std::string& name) {
+    return of_ranks && (own.contains(name) || differs_between_ranks(name, *of_ranks));
+  };
   const auto open = [&] {
     const RankState chiefs = rank_state_in(rounds_->from_chief({}), 0);
+    of_ranks = names_if_new(by_rules ? options_.restore->from() : CheckpointSource(prefix));
     OwnedSession opened = open_();
     const std::vector<std::string> differing = parts_that_differ(start_of_rank(opened.session), chiefs);
     own.insert(differing.begin(), differing.end());
-    return shared(std::move(opened));
+    return by_rules ? std::move(opened) : shared(std::move(opened));
   };
-  return ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
+  OwnedSession owned = ChiefSessionCreator(*graph_, open, options).create_session();
+  return by_rules ? shared(std::move(owned)) : std::move(owned);
+}
+
+// Whether this job begins with the checkpoint that RestoreRules name, if it has none of its own.
+bool RankSessionCreator::begins_by_rules() const noexcept {
+  return options_.restore != nullptr && !options_.restore->from().empty();
 }
 
 // A new rank keeps its own state of this kind: a copy of rank 0's generator would draw the same for ever. But hooks
@@ -238,12 +248,13 @@ inline std::vector<std::string> names_in(const BundleReader& reader) {
 // The names that ranks have of their own in a checkpoint; nothing if this rank is not new to it. A rank whose state was
 // the chief's has nothing there, so the number of ranks decides. An earlier version did not write it: there, ranks are
 // new to a run of one process only.
-std::optional<std::set<std::string, std::less<>>> RankSessionCreator::names_if_new(const std::string& prefix) const {
-  const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
-  std::set<std::string, std::less<>> of_ranks = names_of_ranks(names_in(reader));
-  const bool is_new = reader.has_tensor(kNumRanks)
-                          ? rounds_->rank() >= reader.get_tensor(kNumRanks).scalar<std::int64_t>()
-                          : of_ranks.empty();
+std::optional<std::set<std::string, std::less<>>> RankSessionCreator::names_if_new(
+    const CheckpointSource& checkpoint) const {
+  const CheckpointSource source(checkpoint_prefix(file_system(), checkpoint.path()), checkpoint.format());
+  const auto contents = source.open(options_.scaffold->saver()->options().format, file_system(), BundleFiles::AsRead);
+  std::set<std::string, std::less<>> of_ranks = names_of_ranks(contents->names());
+  const bool is_new = contents->find(kNumRanks) ? rounds_->rank() >= contents->read(kNumRanks).scalar<std::int64_t>()
+                                                : of_ranks.empty();
   return is_new ? std::optional(std::move(of_ranks)) : std::nullopt;
 }
 
