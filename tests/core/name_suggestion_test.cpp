@@ -18,6 +18,13 @@ TEST(SuggestNames, NamesThoseWithTheSameLastPart) {
             "names like it are: dense/kernel, out/kernel/Adam");
 }
 
+TEST(SuggestNames, TakesWhatFollowsADotIfTheWholeLastPartIsNowhere) {
+  const std::vector<std::string_view> names = {"a", "net/fc1.weight", "net/fc2.weight"};
+  EXPECT_EQ(suggest_names(names, "net/enc.fc1.weight"), "names like it are: net/fc1.weight");
+  EXPECT_EQ(suggest_names(names, "fc3.weight"), "names like it are: net/fc1.weight, net/fc2.weight");
+  EXPECT_EQ(suggest_names(names, "fc3."), "it holds: a, net/fc1.weight, net/fc2.weight");
+}
+
 TEST(SuggestNames, NamesTheFirstOnesIfNoneIsLikeIt) {
   EXPECT_EQ(suggest_names({"b", "a"}, "x"), "it holds: b, a");
   EXPECT_EQ(suggest_names({"b", "a"}, "scope/"), "it holds: b, a");

@@ -12,7 +12,8 @@
 
 namespace trainhook::detail {
 
-/// Lists the names that contain the last part of `wanted` or, if none does, the first few names.
+/// Lists the names that contain the last part of `wanted`, which '/' separates, or else what of that follows a '.'; if
+/// there are none, the first few names.
 [[nodiscard]] TRAINHOOK_DECL std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted);
 
 /// The same with the keys of a map.

@@ -15,11 +15,15 @@ namespace trainhook::detail {
 std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted) {
   constexpr std::size_t kMost = 8;
   if (names.empty()) return "it holds none";
-  const std::string_view last = wanted.substr(wanted.rfind('/') + 1);
-  const auto resembles = [last](std::string_view name) {
+  std::string_view last = wanted.substr(wanted.rfind('/') + 1);
+  const auto resembles = [&last](std::string_view name) {
     return !last.empty() && name.find(last) != std::string_view::npos;
   };
-  const bool any = std::any_of(names.begin(), names.end(), resembles);
+  bool any = std::any_of(names.begin(), names.end(), resembles);
+  for (std::size_t dot = last.find('.'); !any && dot != std::string_view::npos; dot = last.find('.')) {
+    last.remove_prefix(dot + 1);
+    any = std::any_of(names.begin(), names.end(), resembles);
+  }
   if (any) std::erase_if(names, [&](std::string_view name) { return !resembles(name); });
   std::string text = any ? "names like it are: " : "it holds: ";
   for (std::size_t i = 0; i < (std::min)(names.size(), kMost); ++i)
