@@ -268,5 +268,24 @@ TEST_F(Restoring, TwoNamesForOneVariableAreAnError) {
             "of them");
 }
 
+TEST_F(Restoring, PartsOfATensorFollowTheRulesOfTheTensor) {
+  std::vector<double> lower(2, -1), gap(1, -5);
+  LoopSession part;
+  part.variable("lower", lower, {.part_of = {.shape = {4}, .offset = {2}, .name = "field"}});
+  part.variable("new", gap, {.part_of = {.shape = {4}, .offset = {0}}});
+  write({{"before", Tensor::of<float>({1, 2, 3, 4.5F})}});
+  const std::shared_ptr<const RestorePolicy> strict = RestoreRules{.rename = {{"before", "field"}}, .cast = true};
+  EXPECT_THROW(strict->restore(part, saver, "old/m-3", "run", [] {}, {}, {}), NotFoundError) << "`new` is not there";
+  const std::shared_ptr<const RestorePolicy> policy =
+      RestoreRules{.rename = {{"before", "field"}}, .missing = Missing::KeepInitial, .cast = true};
+  policy->restore(part, saver, "old/m-3", "run", [] {}, {}, {});
+  EXPECT_EQ(lower, (std::vector<double>{3, 4.5}));
+  EXPECT_EQ(gap, std::vector<double>{-5});
+  notes = detail::read_run_record(disk, "run")->restored;
+  EXPECT_NE(notes.find("'new', of which 'new' is a part, is not in it, and the part keeps its initial value"),
+            std::string::npos)
+      << notes;
+}
+
 }  // namespace
 }  // namespace trainhook

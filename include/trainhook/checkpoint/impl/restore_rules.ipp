@@ -112,8 +112,9 @@ class FittedContents final : public CheckpointContents {
   [[nodiscard]] const std::string& path() const noexcept override { return original_.path(); }
 
   [[nodiscard]] std::optional<Entry> find(std::string_view name) const override {
-    const StateSpec* wanted = find_wanted(name);
     const std::string* const original = find_original(name);
+    if (const StateSpec* const part = find_part(name)) return find_whole(original, *part);
+    const StateSpec* wanted = find_wanted(name);
     if (original == nullptr) {
       if (wanted == nullptr || wanted->kind == StateKind::Auxiliary || slices_.find(name) != nullptr)
         return std::nullopt;
@@ -155,7 +156,13 @@ class FittedContents final : public CheckpointContents {
 
   [[nodiscard]] Tensor read(std::string_view name, const TensorSlice& region) const override {
     const std::string* const original = find_original(name);
-    return original_.read(original != nullptr ? *original : std::string(name), region);
+    const StateSpec* const part = find_part(name, &region);
+    if (original == nullptr && part != nullptr) {
+      note("'{}', of which '{}' is a part, is not in it, and the part keeps its initial value", name, part->name);
+      return initial(*part);
+    }
+    Tensor value = original_.read(original != nullptr ? *original : std::string(name), region);
+    return part != nullptr ? converted(*part, std::move(value)) : value;
   }
 
   [[nodiscard]] std::vector<std::string> names(std::string_view beginning) const override {
@@ -212,6 +219,24 @@ class FittedContents final : public CheckpointContents {
   // That may be a rank's own.
   [[nodiscard]] const StateSpec* find_wanted_by(std::string_view name) const {
     return find_wanted(name.substr(name.starts_with(own_) ? own_.size() : 0));
+  }
+  // A part of that tensor that this process has: the first, or the one of a region.
+  [[nodiscard]] const StateSpec* find_part(std::string_view tensor, const TensorSlice* region = nullptr) const {
+    for (const std::string& name : slices_.own()) {
+      const SaveSliceInfo& part = *slices_.find(name);
+      const StateSpec* const wanted = find_wanted(name);
+      if (part.full_name == tensor && wanted != nullptr && (region == nullptr || region_of(part) == *region))
+        return wanted;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] std::optional<Entry> find_whole(const std::string* original, const StateSpec& part) const {
+    const SaveSliceInfo& slice = *slices_.find(part.name);
+    if (original == nullptr)
+      return rules_.missing == Missing::Fail ? std::nullopt : std::optional(Entry{part.dtype, full_shape_of(slice)});
+    std::optional<Entry> found = original_.find(*original);
+    if (found && rules_.cast && found->dtype != DType::Invalid) found->dtype = part.dtype;
+    return found;
   }
   [[nodiscard]] const std::string* find_original(std::string_view name) const {
     const auto found = originals_.find(name);
@@ -305,7 +330,11 @@ class RulesPolicy final : public RestorePolicy {
     return std::ranges::all_of(model,
                                [&](const auto& each) {
                                  const StateSpec& spec = each.second;
-                                 if (slices.find(spec.name) != nullptr) return true;
+                                 if (const SaveSliceInfo* const slice = slices.find(spec.name)) {
+                                   if (!slice->is_own || std::ranges::count(slice->var_shape, 0) > 0) return true;
+                                   const auto whole = contents.find(slice->full_name);
+                                   return whole && whole->dtype == spec.dtype && whole->shape == full_shape_of(*slice);
+                                 }
                                  const auto found = contents.find(spec.name);
                                  if (!found) return spec.kind == StateKind::Auxiliary;
                                  return found->dtype == spec.dtype && spec.shape.compatible_with(found->shape);
