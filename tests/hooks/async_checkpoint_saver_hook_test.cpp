@@ -119,7 +119,7 @@ TEST(AsyncCheckpointSaverHook, A01_SavesTheLastStepAndTellsListeners) {
 /// Holds the writing thread before it has done anything at all.
 struct Held final : CheckpointCompanion {
   explicit Held(Gate& the_gate) : gate(the_gate) {}
-  Commit take(SessionRef, std::int64_t) override {
+  Commit take(SessionRef, std::int64_t, const std::vector<Snapshot>&) override {
     return {.before_model = [this] { gate.pass(); }, .after_model = [] {}};
   }
   Gate& gate;

@@ -19,6 +19,12 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/session/session_ref.hpp>
 
+namespace trainhook {
+
+struct Snapshot;
+
+}  // namespace trainhook
+
 namespace trainhook::detail {
 
 /// Offered in the graph: checks each candidate of a restore, newest first, for example whether the input pipeline's
@@ -48,7 +54,9 @@ class CheckpointCompanion {
   TRAINHOOK_DECL virtual ~CheckpointCompanion();
 
   /// Takes the current state, on the thread that runs the session.
-  [[nodiscard]] virtual Commit take(SessionRef session, std::int64_t global_step) = 0;
+  /// @param inputs of the other processes of a job, by their numbers; empty if there are none, or if they are not known
+  [[nodiscard]] virtual Commit take(SessionRef session, std::int64_t global_step,
+                                    const std::vector<Snapshot>& inputs) = 0;
 
   /// Restores the state that belongs to the model of `global_step`, if the session was just restored and has not run.
   virtual void restore(SessionRef /*session*/, std::int64_t /*global_step*/, const std::string& /*restored_from*/) {}
@@ -94,8 +102,9 @@ struct CheckpointClaim {
     std::vector<CheckpointCompanion::Commit> commits_;
   };
 
-  /// Takes the state of all companions, on the thread that runs the session.
-  [[nodiscard]] TRAINHOOK_DECL Taken take_companions(SessionRef session, std::int64_t global_step) const;
+  /// Takes the state of all companions, on the thread that runs the session; `inputs` as there.
+  [[nodiscard]] TRAINHOOK_DECL Taken take_companions(SessionRef session, std::int64_t global_step,
+                                                     const std::vector<Snapshot>& inputs) const;
 
   /// Call it before each commit, on any thread. @throws FailedPreconditionError if another process has taken the
   /// directory over.

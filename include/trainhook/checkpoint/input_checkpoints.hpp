@@ -9,10 +9,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
-#include <trainhook/checkpoint/checkpoint_directory.hpp>
+#include <trainhook/checkpoint/input_files.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -28,9 +29,16 @@ namespace trainhook::detail {
 /// the model checkpoint of its step; a kill between the two leaves a surplus file, which is harmless. Each save deletes
 /// the files that no model checkpoint of the directory needs. In a session that saves no model they are the checkpoints
 /// themselves, of which a Saver keeps the newest.
+///
+/// In a job of several processes each has a file, `input_worker_<process>.ckpt-<step>` for the basename `input.ckpt`,
+/// which contains the number of processes. The first process writes and removes those of all, and one state file lists
+/// them.
 class InputCheckpoints final : public CheckpointCompanion, public std::enable_shared_from_this<InputCheckpoints> {
  public:
-  TRAINHOOK_DECL InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename);
+  TRAINHOOK_DECL InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename,
+                                  InputFiles::Process process);
+  InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename)
+      : InputCheckpoints(file_system, std::move(basename), std::move(latest_filename), InputFiles::Process()) {}
 
   /// From now on, saves with the checkpoints of that hook.
   TRAINHOOK_DECL void follow(const std::shared_ptr<CheckpointClaim>& model);
@@ -46,7 +54,12 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL bool restore_newest(SessionRef session);
   TRAINHOOK_DECL void save(SessionRef session, std::int64_t step);
 
-  [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step) override;
+  /// This process's input, as its file contains it.
+  [[nodiscard]] Snapshot snapshot(SessionRef session) const { return saver_.snapshot(session); }
+
+  /// In a job that does not know the inputs of all processes, nothing is saved, with a warning.
+  [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step,
+                                           const std::vector<Snapshot>& inputs) override;
   TRAINHOOK_DECL void tidy(std::int64_t global_step) noexcept override;
   TRAINHOOK_DECL void tidy_all() noexcept override;
   [[nodiscard]] TRAINHOOK_DECL bool is_mine(std::string_view prefix) const override;
@@ -58,7 +71,9 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
   /// Sets the iterators to their positions at `step`, if the model was restored from this directory's checkpoint of
   /// that step. If none was saved at that step, uses the newest earlier one, with a warning; if there is none, the
-  /// input starts from the beginning. @throws DataLossError if the one of that step has lost its index.
+  /// input starts from the beginning. If another number of processes saved it, continues from the position that was the
+  /// same for all of them. @throws DataLossError if the one of that step has lost its index, FailedPreconditionError if
+  /// these positions differ.
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from) override;
 
   /// Excludes models whose input checkpoint is damaged or has lost its index. Valid as long as `files` exists.
@@ -66,16 +81,10 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
       const std::shared_ptr<InputCheckpoints>& files);
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(std::int64_t step) const;
+  using File = InputFiles::File;
 
-  // The steps of which a file is in the directory, or which the state file lists: all that were saved and not removed
-  // since, even if their index is lost.
-  [[nodiscard]] TRAINHOOK_DECL std::set<std::int64_t> saved_steps(const std::string& directory) const;
-
-  [[nodiscard]] TRAINHOOK_DECL CheckpointDirectory listing(const std::string& directory) const;
-
-  // The steps that the state file of the directory lists.
-  [[nodiscard]] TRAINHOOK_DECL std::set<std::int64_t> listed_steps(const std::string& directory) const;
+  // Restores the first of those that `InputFiles::find` gives.
+  TRAINHOOK_DECL void restore_first(SessionRef session, const std::vector<std::string>& prefixes) const;
 
   // Restores the newest undamaged file before `step`. Returns its step, or nothing if there is none.
   TRAINHOOK_DECL std::optional<std::int64_t> restore_earlier(SessionRef session, std::int64_t step) const;
@@ -83,26 +92,29 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   // Why the model must not be restored (its input checkpoint is damaged), or nothing. Reads the whole file.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_not(const std::string& prefix) const;
 
-  TRAINHOOK_DECL void write(const Snapshot& snapshot, std::int64_t step) const;
+  // The files of all processes, then no other one of that step is there that `find` would prefer.
+  TRAINHOOK_DECL void write_all(const std::vector<Snapshot>& inputs, std::int64_t step) const;
+  TRAINHOOK_DECL void write(const Snapshot& input, File file) const;
 
-  // The steps of the directory's models, of any basename but those that are `gone`, and of these files, lowest first.
-  struct Steps {
+  // The steps of the directory's models, of any basename but those that are `gone`, lowest first, and these files.
+  struct OnDisk {
     std::vector<std::int64_t> models{};
-    std::vector<std::int64_t> inputs{};
+    std::set<File> inputs{};
 
-    // Whether restoring one of the models would use the file of this step: each uses that of its own step or the newest
-    // earlier one.
-    [[nodiscard]] TRAINHOOK_DECL bool needs(std::int64_t input) const;
+    [[nodiscard]] TRAINHOOK_DECL bool has(std::int64_t step) const;
+
+    // Whether restoring one of the models would use the files of this step: each uses those of its own step or the
+    // newest earlier ones.
+    [[nodiscard]] TRAINHOOK_DECL bool needs(std::int64_t step) const;
   };
-  [[nodiscard]] TRAINHOOK_DECL Steps steps_on_disk(const std::set<std::string>& gone = {}) const;
+  [[nodiscard]] TRAINHOOK_DECL OnDisk on_disk(const std::set<std::string>& gone = {}) const;
 
   // Lists the files that a model of the directory needs, and removes the others. Keeps files of later steps, which may
   // belong to a save in progress.
   TRAINHOOK_DECL void settle(std::int64_t saved_step) const noexcept;
 
   FileSystem* file_system_;
-  std::string basename_;
-  std::string latest_filename_;
+  InputFiles files_;
   Saver saver_;
   std::weak_ptr<CheckpointClaim> model_;
   std::shared_ptr<CheckpointClaim> own_claim_;  // null unless the session saves no model

@@ -95,6 +95,7 @@ struct SaveRequest {
   std::vector<NamedTensor> extra{};            ///< also written; a restore ignores them
   std::function<void()> before_commit{};       ///< called after the data is written; if it throws, nothing is committed
   std::shared_ptr<detail::OtherParts> others{};  ///< the parts that other ranks of a job write
+  std::vector<Snapshot> inputs{};                ///< of the other processes of a job, for files beside the checkpoint
 };
 
 /// Saves and restores variables, the session's other state and the graph's saveables in one bundle. Source: TensorFlow

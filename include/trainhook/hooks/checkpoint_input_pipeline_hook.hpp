@@ -37,6 +37,14 @@ struct RestoreCondition;
 /// from an older checkpoint; if it cannot be read, the restore fails. Each save deletes the input files that no
 /// remaining model needs.
 ///
+/// In a job of several processes, give it to all (`hooks`). Each has its own input, in a file of its own,
+/// `input_worker_<rank>.ckpt-<step>`. Rank 0 gets the positions of all at the end of the step and commits all files, or
+/// none, before the model. The same number of processes continues exactly. Another number, or one process, continues if
+/// the position was the same on all, as with `mpi::shard_globally`; otherwise the restore fails. Without a hook that
+/// saves the model it cannot be used there.
+///
+/// If `make_saveable_from_iterator` puts the position into the model's checkpoint as well, the one in the file counts.
+///
 /// In a session that saves no model, the hook saves at its own period and at the end, and continues from its newest
 /// file, whatever the step is. Source: TensorFlow's `CheckpointInputPipelineHook`, which always does that.
 class CheckpointInputPipelineHook final : public SessionRunHook {
@@ -72,13 +80,16 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   /// state that the policy does not allow.
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
   /// @throws FailedPreconditionError if no hook of the session saves the model into the directory and this one has no
-  /// period or directory.
+  /// period or directory, or is one of a job.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
 
   /// Restores the input at the first run; `run_step_fn` restores it before it calls the step function. @throws
   /// NotFoundError, which lists the file's positions, if the position of an iterator is missing, or if the model's
-  /// checkpoint is gone since the session was restored from it.
+  /// checkpoint is gone since the session was restored from it; FailedPreconditionError if another number of processes
+  /// saved positions that differ.
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
@@ -92,9 +103,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   TRAINHOOK_DECL void check_iterators(const Graph& graph) const;
   // The claim of the saver hook to join; null if there is none and this hook saves by itself.
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> find_claim(const Graph& graph) const;
-  [[nodiscard]] bool can_save_alone() const noexcept {
-    return !options_.checkpoint_dir.empty() && (options_.save_secs || options_.save_steps);
-  }
+  [[nodiscard]] TRAINHOOK_DECL bool can_save_alone() const;
 
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step);
   TRAINHOOK_DECL void save(SessionRef session, std::int64_t step);

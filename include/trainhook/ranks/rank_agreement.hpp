@@ -49,6 +49,8 @@ class RankAgreement final : public SessionPeers,
   [[nodiscard]] int rank() const noexcept override { return ranks_->rank(); }
   [[nodiscard]] int size() const noexcept override { return ranks_->size(); }
 
+  [[nodiscard]] int process() const noexcept override { return rank(); }
+  [[nodiscard]] int num_processes() const noexcept override { return size(); }
   [[nodiscard]] bool is_chief() const noexcept override { return rank() == 0; }
 
   /// All ranks must call it. @throws InvalidArgumentError, on every rank, for facts that differ.

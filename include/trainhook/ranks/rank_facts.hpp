@@ -33,9 +33,6 @@ TRAINHOOK_DECL void expect_options_of_job(const MonitoredTrainingSessionOptions&
 /// The options on which decisions by the step alone depend, and what a restore does.
 [[nodiscard]] TRAINHOOK_DECL Facts facts_about(const MonitoredTrainingSessionOptions& options);
 
-/// @throws InvalidArgumentError for a hook that would save the input of this rank only.
-TRAINHOOK_DECL void refuse_input_of_one_rank(const Hooks& hooks);
-
 /// The files and directories that the hooks write, with the hooks' types.
 [[nodiscard]] TRAINHOOK_DECL Facts outputs_of(const Hooks& hooks);
 

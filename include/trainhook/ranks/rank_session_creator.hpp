@@ -23,6 +23,8 @@ class FileSystem;
 
 namespace trainhook::detail {
 
+struct CheckpointClaim;
+
 /// The rounds for the start of a session, which RankAgreement implements. All ranks must make each of these calls.
 /// @throws the error of the first rank that has failed, with its number.
 class StartRounds {
@@ -64,7 +66,7 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_damaged_for_others(const std::string& prefix) const;
-  [[nodiscard]] TRAINHOOK_DECL std::string wait_for_restored() const;
+  [[nodiscard]] TRAINHOOK_DECL std::string wait_for_restored();
   [[nodiscard]] TRAINHOOK_DECL std::string why_damaged(const std::string& prefix) const;
   TRAINHOOK_DECL void expect_readable(const std::string& prefix) const;
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
@@ -75,10 +77,16 @@ class RankSessionCreator final : public SessionCreator {
                                                           const std::set<std::string, std::less<>>& of_ranks) const;
   TRAINHOOK_DECL void report_other_ranks(const std::string& prefix) const;
 
+  // On the chief: the directories into which its hooks save the model. The others offer them to hooks of theirs that
+  // restore what belongs to a checkpoint.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> saver_directories() const;
+  TRAINHOOK_DECL void offer_savers(const std::vector<std::string>& directories);
+
   std::shared_ptr<StartRounds> rounds_;
   Graph* graph_;
   SessionOpener open_;
   ChiefSessionCreatorOptions options_;
+  std::vector<std::shared_ptr<CheckpointClaim>> savers_;  // the chief's, on the others
 };
 
 }  // namespace trainhook::detail

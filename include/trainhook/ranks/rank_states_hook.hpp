@@ -119,6 +119,10 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive {
   /// False at the end of a run inside a step function, which only this rank makes, so the others would not answer.
   [[nodiscard]] TRAINHOOK_DECL bool ranks_meet_at(std::int64_t step) const;
 
+  /// The inputs of the ranks from 1 on that came with the answer to `veto`; empty if the graph has no
+  /// CheckpointInputPipelineHook, or if the ranks did not meet.
+  [[nodiscard]] const std::vector<Snapshot>& inputs() const noexcept { return inputs_; }
+
   /// Asks the other ranks to write their parts of a checkpoint of the current values: at once or, with `later`, while
   /// training continues. Null if the chief writes everything, because the saver is not sharded or has its own disk, the
   /// state is too small, the ranks are not at the same step, or the save is for a run inside a step.
@@ -161,6 +165,7 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive {
   bool has_global_step_ = false;
   // For further savers at this step boundary: the collected state, and whether the other ranks can still veto.
   std::optional<std::vector<NamedTensor>> collected_;
+  std::vector<Snapshot> inputs_;
   std::optional<std::optional<std::string>> veto_;
   int depth_ = 0;  // of nested runs, which may be this rank's alone
 };

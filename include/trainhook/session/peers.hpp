@@ -31,6 +31,10 @@ class Peers {
   /// Those of a process alone.
   [[nodiscard]] TRAINHOOK_DECL static Peers& none();
 
+  /// The number of this process, from 0, and how many there are that have an input of their own.
+  [[nodiscard]] virtual int process() const noexcept { return 0; }
+  [[nodiscard]] virtual int num_processes() const noexcept { return 1; }
+
   /// Whether this process writes what a job writes once.
   [[nodiscard]] virtual bool is_chief() const noexcept { return true; }
 
@@ -59,8 +63,8 @@ class Peers {
     return std::nullopt;
   }
 
-  /// Adds to the request what the others have of their own, and the parts that they write: at once or, with `later`,
-  /// while training goes on.
+  /// Adds to the request what the others have of their own, their input, and the parts that they write: at once or, with
+  /// `later`, while training goes on.
   virtual void contribute(SessionRef /*session*/, const Saver& /*saver*/, SaveRequest& /*request*/, bool /*later*/) {}
 
   /// Whether a part that was asked for has not arrived.

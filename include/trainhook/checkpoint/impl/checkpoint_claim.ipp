@@ -11,6 +11,7 @@
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
@@ -46,9 +47,10 @@ inline void log_what_was_finished(const InterruptedSaves& found, const std::stri
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
-CheckpointClaim::Taken CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step) const {
+CheckpointClaim::Taken CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step,
+                                                        const std::vector<Snapshot>& inputs) const {
   Taken taken;
-  for (const auto& companion : companions) taken.add(companion->take(session, global_step));
+  for (const auto& companion : companions) taken.add(companion->take(session, global_step, inputs));
   return taken;
 }
 

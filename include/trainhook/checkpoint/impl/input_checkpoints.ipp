@@ -6,6 +6,7 @@
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <iterator>
 #include <limits>
@@ -13,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
@@ -29,10 +31,10 @@
 
 namespace trainhook::detail {
 
-InputCheckpoints::InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename)
+InputCheckpoints::InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename,
+                                   InputFiles::Process process)
     : file_system_(&file_system),
-      basename_(std::move(basename)),
-      latest_filename_(std::move(latest_filename)),
+      files_(file_system, std::move(basename), std::move(latest_filename), process),
       saver_({.kinds = {StateKind::Input}, .with_saveables = false, .file_system = &file_system}) {}
 
 void InputCheckpoints::follow(const std::shared_ptr<CheckpointClaim>& model) {
@@ -40,8 +42,9 @@ void InputCheckpoints::follow(const std::shared_ptr<CheckpointClaim>& model) {
   if (model_.lock() == model) return;
   model_ = model;
   directory_ = model->directory;
-  expect_name_fits(*file_system_, longest_bundle_path(join_path(directory_, basename_)),
-                   fmt::format("CheckpointInputPipelineHook: checkpoint_basename '{}'", basename_));
+  const int last = files_.process().count > 1 ? files_.process().count - 1 : InputFiles::kAlone;
+  expect_name_fits(*file_system_, longest_bundle_path(without_step(files_.prefix_of(directory_, {0, last}))),
+                   fmt::format("CheckpointInputPipelineHook: checkpoint_basename '{}'", files_.basename()));
   model->companions.push_back(shared_from_this());
 }
 
@@ -52,8 +55,8 @@ void InputCheckpoints::go_alone(std::shared_ptr<CheckpointClaim> own_claim, Cloc
 }
 
 bool InputCheckpoints::restore_newest(SessionRef session) {
-  const std::vector<std::string> saved =
-      read_from_device([&] { return checkpoint_candidates(*file_system_, directory_, basename_, latest_filename_); });
+  const std::vector<std::string> saved = read_from_device(
+      [&] { return checkpoint_candidates(*file_system_, directory_, files_.basename(), files_.latest_filename()); });
   for (const std::string& prefix : saved) {
     if (!read_from_device([&] { return checkpoint_exists(*file_system_, prefix); })) {
       log_warning("input checkpoint {} is skipped: {}.index does not exist", prefix, prefix);
@@ -67,27 +70,37 @@ bool InputCheckpoints::restore_newest(SessionRef session) {
   throw DataLossError(
       "none of the {} input checkpoints that {}/{} lists is there, the newest is {}; put one back, or remove that "
       "file to start the input from the beginning",
-      saved.size(), directory_, latest_filename_, saved.front());
+      saved.size(), directory_, files_.latest_filename(), saved.front());
 }
 
 void InputCheckpoints::save(SessionRef session, std::int64_t step) {
-  static_cast<void>(saver_.save(session, {.save_path = join_path(directory_, basename_),
+  static_cast<void>(saver_.save(session, {.save_path = join_path(directory_, files_.basename()),
                                           .global_step = step,
-                                          .latest_filename = latest_filename_,
+                                          .latest_filename = files_.latest_filename(),
                                           .before_commit = [this, step] { own_claim_->confirm_directory(step); }}));
 }
 
-InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t global_step) {
+InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t global_step,
+                                                const std::vector<Snapshot>& inputs) {
+  if (std::ssize(inputs) + 1 != files_.process().count) {
+    log_warning(
+        "the checkpoint of step {} lacks the input: the {} processes of the job do not know of it, so the positions of "
+        "the others are not here",
+        global_step, files_.process().count);
+    return {.before_model = [] {}, .after_model = [] {}};
+  }
   taken_ = global_step;
-  const std::shared_ptr<const Snapshot> snapshot = detail::make_shared_object<Snapshot>(saver_.snapshot(session));
+  auto all = make_shared_object<std::vector<Snapshot>>();
+  all->push_back(snapshot(session));
+  all->insert(all->end(), inputs.begin(), inputs.end());
   const auto self = shared_from_this();
-  return {.before_model = [self, snapshot, global_step] { self->write(*snapshot, global_step); },
+  return {.before_model = [self, all, global_step] { self->write_all(*all, global_step); },
           .after_model = [self, global_step] { self->settle(global_step); }};
 }
 
 void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
   try {
-    if (!checkpoint_exists(*file_system_, prefix_of(global_step))) return;
+    if (!on_disk().has(global_step)) return;
   } catch (...) { return; }  // the code that needs the file reports it
   settle(global_step);
 }
@@ -95,7 +108,8 @@ void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
 void InputCheckpoints::tidy_all() noexcept { settle((std::numeric_limits<std::int64_t>::max)()); }
 
 void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim>& other) const {
-  std::make_shared<InputCheckpoints>(*file_system_, basename_, latest_filename_)->follow(other);
+  if (files_.process().count > 1) return;  // the inputs of the others come with the model's checkpoints only
+  std::make_shared<InputCheckpoints>(*file_system_, files_.basename(), files_.latest_filename())->follow(other);
 }
 
 void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
@@ -103,68 +117,54 @@ void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std:
   const bool is_ours =
       read_from_device([&] { return is_checkpoint_of(*file_system_, restored_from, directory_, std::nullopt, step); });
   if (!is_ours) return;
-  const std::string prefix = prefix_of(step);
-  if (read_from_device([&] { return checkpoint_exists(*file_system_, prefix); })) {
-    saver_.restore(session, prefix);
-    log_info("Restored the input pipeline from {}.", prefix);
-    return;
+  std::vector<std::string> found;
+  try {
+    found = files_.find(directory_, step);
+  } catch (const DataLossError& error) {
+    throw DataLossError("input checkpoint {} is damaged: {}; put it back, or restore an older checkpoint",
+                        files_.prefix_of(directory_, files_.own(step)), error.what());
   }
-  if (saved_steps(directory_).contains(step)) {
-    throw DataLossError(
-        "input checkpoint {} is damaged: {}.index does not exist; put it back, or restore an older checkpoint", prefix,
-        prefix);
+  if (!found.empty()) {
+    restore_first(session, found);
+    log_info("Restored the input pipeline from {}.", found.front());
+    return;
   }
   if (const std::optional<std::int64_t> earlier = restore_earlier(session, step)) {
     log_warning(
         "the model of step {} was restored from '{}', but {} does not exist: the input continues from its position at "
         "step {}, and elements that were used after that come again",
-        step, directory_, prefix, *earlier);
+        step, directory_, files_.prefix_of(directory_, files_.own(step)), *earlier);
   } else {
     log_warning(
         "the model of step {} was restored from '{}', but {} does not exist, nor an earlier one: the input starts from "
         "the beginning, as at step 0",
-        step, directory_, prefix);
+        step, directory_, files_.prefix_of(directory_, files_.own(step)));
   }
 }
 
 std::optional<std::int64_t> InputCheckpoints::restore_earlier(SessionRef session, std::int64_t step) const {
-  std::set<std::int64_t> saved = saved_steps(directory_);
-  for (saved.erase(saved.lower_bound(step), saved.end()); !saved.empty(); saved.erase(std::prev(saved.end()))) {
+  std::set<std::int64_t> saved;
+  for (const File& file : files_.saved(directory_)) {
+    if (file.first < step) saved.insert(file.first);
+  }
+  for (; !saved.empty(); saved.erase(std::prev(saved.end()))) {
     const std::int64_t earlier = *saved.rbegin();
-    const std::string prefix = prefix_of(earlier);
-    if (!read_from_device([&] { return checkpoint_exists(*file_system_, prefix); })) {
-      log_warning("input checkpoint {} is skipped: {}.index does not exist", prefix, prefix);
-      continue;
-    }
     try {
-      saver_.restore(session, prefix);
+      const std::vector<std::string> found = files_.find(directory_, earlier);
+      if (found.empty()) continue;
+      restore_first(session, found);
       return earlier;
-    } catch (const DataLossError& error) { log_warning("input checkpoint {} is skipped: {}", prefix, error.what()); }
+    } catch (const DataLossError& error) {
+      log_warning("input checkpoint {} is skipped: {}", files_.prefix_of(directory_, files_.own(earlier)),
+                  error.what());
+    }
   }
   return std::nullopt;
 }
 
-std::set<std::int64_t> InputCheckpoints::saved_steps(const std::string& directory) const {
-  std::set<std::int64_t> steps = listed_steps(directory);
-  for (const std::string& name : read_from_device([&] { return file_system_->list_directory(directory); })) {
-    if (!is_mine(name)) continue;
-    const std::string_view prefix = std::string_view(name).substr(0, name.find('.', basename_.size()));
-    if (const auto step = step_of_checkpoint(prefix); step && without_step(prefix) == basename_) steps.insert(*step);
-  }
-  return steps;
-}
-
-CheckpointDirectory InputCheckpoints::listing(const std::string& directory) const {
-  return CheckpointDirectory(*file_system_, directory, latest_filename_, {.lists_what_goes = false});
-}
-
-std::set<std::int64_t> InputCheckpoints::listed_steps(const std::string& directory) const {
-  std::set<std::int64_t> steps;
-  const auto state = listing(directory).read();
-  for (const std::string& prefix : state.value_or(CheckpointState{}).all_model_checkpoint_paths) {
-    if (base_name(without_step(prefix)) == basename_) steps.insert(step_of_checkpoint(prefix).value_or(0));
-  }
-  return steps;
+void InputCheckpoints::restore_first(SessionRef session, const std::vector<std::string>& prefixes) const {
+  files_.expect_same_positions(prefixes);
+  saver_.restore(session, prefixes.front());
 }
 
 RestoreCondition InputCheckpoints::restore_condition(const std::shared_ptr<InputCheckpoints>& files) {
@@ -181,24 +181,16 @@ RestoreCondition InputCheckpoints::restore_condition(const std::shared_ptr<Input
   return condition;
 }
 
-std::string InputCheckpoints::prefix_of(std::int64_t step) const {
-  return fmt::format("{}-{}", join_path(directory_, basename_), step);
-}
-
-bool InputCheckpoints::is_mine(std::string_view prefix) const { return base_name(prefix).starts_with(basename_ + "-"); }
+bool InputCheckpoints::is_mine(std::string_view prefix) const { return files_.parse(base_name(prefix)).has_value(); }
 
 std::optional<std::string> InputCheckpoints::why_not(const std::string& prefix) const {
   const std::optional<std::int64_t> step = step_of_checkpoint(prefix);
   if (!step) return std::nullopt;
-  const std::string mine = fmt::format("{}-{}", join_path(parent_path(prefix), basename_), *step);
   std::string damage;
-  if (read_from_device([&] { return checkpoint_exists(*file_system_, mine); })) {
-    try {
+  try {
+    for (const std::string& mine : files_.find(parent_path(prefix), *step))
       BundleReader(mine, {.file_system = file_system_}).verify();
-    } catch (const DataLossError& error) { damage = error.what(); }
-  } else if (saved_steps(parent_path(prefix)).contains(*step)) {
-    damage = fmt::format("{}.index does not exist", mine);
-  }
+  } catch (const DataLossError& error) { damage = error.what(); }
   if (damage.empty()) return std::nullopt;
   return fmt::format(
       "the position of the input pipeline at its step is damaged: {} (without the CheckpointInputPipelineHook the "
@@ -206,41 +198,52 @@ std::optional<std::string> InputCheckpoints::why_not(const std::string& prefix) 
       damage);
 }
 
-void InputCheckpoints::write(const Snapshot& snapshot, std::int64_t step) const {
-  BundleWriter writer(prefix_of(step), {.file_system = file_system_, .overwrite = true});
-  for (const NamedTensor& entry : snapshot.entries) writer.add(entry.name, entry.tensor);
+void InputCheckpoints::write_all(const std::vector<Snapshot>& inputs, std::int64_t step) const {
+  const bool is_alone = files_.process().count == 1;
+  for (int process = 0; process < files_.process().count; ++process)
+    write(inputs.at(static_cast<std::size_t>(process)), {step, is_alone ? InputFiles::kAlone : process});
+  const std::string other = files_.prefix_of(directory_, {step, is_alone ? 0 : InputFiles::kAlone});
+  if (checkpoint_exists(*file_system_, other)) remove_checkpoint(*file_system_, other);
+}
+
+void InputCheckpoints::write(const Snapshot& input, File file) const {
+  BundleWriter writer(files_.prefix_of(directory_, file), {.file_system = file_system_, .overwrite = true});
+  for (const NamedTensor& entry : input.entries) writer.add(entry.name, entry.tensor);
+  if (file.second != InputFiles::kAlone)
+    writer.add(std::string(InputFiles::kNumProcesses), Tensor(std::int64_t{files_.process().count}));
   writer.finish();
 }
 
-InputCheckpoints::Steps InputCheckpoints::steps_on_disk(const std::set<std::string>& gone) const {
+InputCheckpoints::OnDisk InputCheckpoints::on_disk(const std::set<std::string>& gone) const {
   const std::shared_ptr<CheckpointClaim> model = model_.lock();
-  Steps steps;
+  OnDisk found;
   for (const std::string& prefix : checkpoints_listed_in(*file_system_, directory_)) {
     if (gone.contains(prefix)) continue;
     const auto writes = [&](const auto& companion) { return companion->is_mine(prefix); };
-    const std::int64_t step = step_of_checkpoint(prefix).value_or(0);
-    if (base_name(without_step(prefix)) == basename_) {
-      steps.inputs.push_back(step);
-    } else if (!is_mine(prefix) && (model == nullptr || std::ranges::none_of(model->companions, writes))) {
-      steps.models.push_back(step);
+    const std::optional<InputFiles::Name> parsed = files_.parse(base_name(prefix));
+    if (parsed && parsed->step) {
+      found.inputs.emplace(*parsed->step, parsed->process);
+    } else if (!parsed && (model == nullptr || std::ranges::none_of(model->companions, writes))) {
+      found.models.push_back(step_of_checkpoint(prefix).value_or(0));
     }
   }
-  return steps;
+  return found;
 }
 
 void InputCheckpoints::settle(std::int64_t saved_step) const noexcept {
   try {
-    const Steps steps = steps_on_disk();
+    const OnDisk found = on_disk();
     CheckpointDirectory::List stays, goes;
-    for (const std::int64_t step : listed_steps(directory_)) {
-      if (std::ranges::binary_search(steps.models, step) && !std::ranges::binary_search(steps.inputs, step))
-        stays.push_back({.prefix = prefix_of(step)});  // lost: so that its model is not mistaken for one without input
+    for (const File& file : files_.listed(directory_)) {
+      if (std::ranges::binary_search(found.models, file.first) && !found.has(file.first))
+        stays.push_back(
+            {.prefix = files_.prefix_of(directory_, file)});  // lost: its model must not seem one without input
     }
-    for (const std::int64_t step : steps.inputs) {
-      if (step <= saved_step)  // a later one: being saved
-        (steps.needs(step) ? stays : goes).push_back({.prefix = prefix_of(step)});
+    for (const File& file : found.inputs) {
+      if (file.first <= saved_step)  // a later one: being saved
+        (found.needs(file.first) ? stays : goes).push_back({.prefix = files_.prefix_of(directory_, file)});
     }
-    CheckpointDirectory directory = listing(directory_);
+    CheckpointDirectory directory = files_.listing(directory_);
     if (goes.empty() && directory.lists(stays)) return;
     directory.update(stays, goes, std::nullopt, [](const ListedCheckpoint& /*removed*/) {});
   } catch (...) {
@@ -250,19 +253,24 @@ void InputCheckpoints::settle(std::int64_t saved_step) const noexcept {
 }
 
 std::vector<std::string> InputCheckpoints::obsolete(std::int64_t global_step, const std::set<std::string>& gone) const {
-  const Steps steps = steps_on_disk(gone);
+  const OnDisk found = on_disk(gone);
   std::vector<std::string> prefixes;
-  if (!std::ranges::binary_search(steps.inputs, global_step)) return prefixes;
-  for (const std::int64_t step : steps.inputs) {
-    if (step <= global_step && !steps.needs(step)) prefixes.push_back(prefix_of(step));
+  if (!found.has(global_step)) return prefixes;
+  for (const File& file : found.inputs) {
+    if (file.first <= global_step && !found.needs(file.first)) prefixes.push_back(files_.prefix_of(directory_, file));
   }
   return prefixes;
 }
 
-bool InputCheckpoints::Steps::needs(std::int64_t input) const {
-  const auto model = std::ranges::lower_bound(models, input);
-  const auto next = std::ranges::upper_bound(inputs, input);
-  return model != models.end() && (next == inputs.end() || *model < *next);
+bool InputCheckpoints::OnDisk::has(std::int64_t step) const {
+  const auto file = inputs.lower_bound({step, InputFiles::kAlone});
+  return file != inputs.end() && file->first == step;
+}
+
+bool InputCheckpoints::OnDisk::needs(std::int64_t step) const {
+  const auto model = std::ranges::lower_bound(models, step);
+  const auto next = inputs.lower_bound({step + 1, InputFiles::kAlone});
+  return model != models.end() && (next == inputs.end() || *model < next->first);
 }
 
 }  // namespace trainhook::detail

@@ -24,6 +24,7 @@
 #include <trainhook/io/path.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/peers.hpp>
 
 namespace trainhook {
 
@@ -59,8 +60,11 @@ CheckpointInputPipelineHook::Options CheckpointInputPipelineHook::options_for(co
 void CheckpointInputPipelineHook::begin(Graph& graph) {
   detail::require_global_step(graph, "CheckpointInputPipelineHook");
   check_iterators(graph);
-  files_ = std::make_shared<detail::InputCheckpoints>(services().file_system(), options_.checkpoint_basename,
-                                                      options_.latest_filename);
+  const Peers& peers = services().peers();
+  files_ = std::make_shared<detail::InputCheckpoints>(
+      services().file_system(), options_.checkpoint_basename, options_.latest_filename,
+      detail::InputFiles::Process{.number = peers.process(), .count = peers.num_processes()});
+  graph.offer(files_);
   if (detail::external_state_policy(graph) != options_.external_state_policy)
     graph.add_to_collection(detail::kExternalStatePolicies, options_.external_state_policy);
   condition_ = std::make_shared<detail::RestoreCondition>(detail::InputCheckpoints::restore_condition(files_));
@@ -149,6 +153,11 @@ void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
   }
 }
 
+bool CheckpointInputPipelineHook::can_save_alone() const {
+  return services().peers().num_processes() == 1 && !options_.checkpoint_dir.empty() &&
+         (options_.save_secs || options_.save_steps);
+}
+
 std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim(const Graph& graph) const {
   const auto claims = graph.offered<detail::CheckpointClaim>();
   std::shared_ptr<detail::CheckpointClaim> found;
@@ -168,7 +177,7 @@ std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim
   throw FailedPreconditionError(
       "CheckpointInputPipelineHook: no hook of this session saves the model{}; add a CheckpointSaverHook or "
       "AsyncCheckpointSaverHook, let the session make one by save_checkpoint_steps, "
-      "or give this hook checkpoint_dir and save_steps",
+      "or, in a process alone, give this hook checkpoint_dir and save_steps",
       where);
 }
 

@@ -216,6 +216,7 @@ std::optional<std::string> RankAgreement::veto(SessionRef session, const Saver& 
 void RankAgreement::contribute(SessionRef session, const Saver& saver, SaveRequest& request, bool later) {
   if (states_hook_ == nullptr) return;
   request.extra = states_hook_->collect(session, saver, request.global_step.value_or(0));
+  request.inputs = states_hook_->inputs();
   request.others = states_hook_->write_parts(session, saver, request, later);
 }
 
@@ -264,7 +265,6 @@ void RankAgreement::expect_same(const Facts& facts) {
 }
 
 void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) {
-  if (size() > 1) refuse_input_of_one_rank(hooks);
   const Facts own = outputs_of(hooks);
   expect_same(facts_about(graph, hooks));
   share_parts(graph);

@@ -92,6 +92,12 @@ Facts facts_about(const Graph& graph, const Hooks& hooks) {
     facts.emplace_back("the list of hooks that change variables (give them to all ranks: hooks, not chief_only_hooks)",
                        writers);
   }
+  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
+    if (const auto* input = dynamic_cast<const CheckpointInputPipelineHook*>(hook.get()))
+      facts.emplace_back(
+          "CheckpointInputPipelineHook's checkpoint_basename (give the hook to all ranks: hooks, not chief_only_hooks)",
+          input->options().checkpoint_basename);
+  }
   int number = 0;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     const auto* stop = dynamic_cast<const StopAtStepHook*>(hook.get());
@@ -102,15 +108,6 @@ Facts facts_about(const Graph& graph, const Hooks& hooks) {
                        fmt::format("{}", is_last ? *stop->options().last_step : *stop->options().num_steps));
   }
   return facts;
-}
-
-void refuse_input_of_one_rank(const Hooks& hooks) {
-  for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
-    if (dynamic_cast<const CheckpointInputPipelineHook*>(hook.get()) == nullptr) continue;
-    throw InvalidArgumentError(
-        "CheckpointInputPipelineHook saves the input of one rank, and each rank of a job has its own: leave it out, "
-        "and add make_saveable_from_iterator(iterator) to the graph's collection graph_keys::kSaveableObjects");
-  }
 }
 
 Facts outputs_of(const Hooks& hooks) {

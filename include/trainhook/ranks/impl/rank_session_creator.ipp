@@ -21,6 +21,7 @@
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/device_read.hpp>
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
@@ -47,10 +48,12 @@ namespace trainhook::detail {
 struct RestoreMessage {
   bool is_question = false;
   std::string prefix{};
+  std::vector<std::string> savers{};  // the directories of the hooks that save the model, in the last message
 };
 template <>
 inline constexpr auto kFields<RestoreMessage> =
-    std::tuple(field(1, "is_question", &RestoreMessage::is_question), field(2, "prefix", &RestoreMessage::prefix));
+    std::tuple(field(1, "is_question", &RestoreMessage::is_question), field(2, "prefix", &RestoreMessage::prefix),
+               field(3, "savers", &RestoreMessage::savers));
 
 RankSessionCreator::RankSessionCreator(std::shared_ptr<StartRounds> rounds, ChiefSessionCreator& alone)
     : rounds_(std::move(rounds)), graph_(&alone.graph()), open_(alone.open()), options_(alone.options()) {}
@@ -130,7 +133,8 @@ OwnedSession RankSessionCreator::create_as_chief() {
   };
   OwnedSession owned = ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
   try {
-    static_cast<void>(rounds_->from_chief(message_bytes(RestoreMessage{.prefix = owned.restored_from})));
+    static_cast<void>(
+        rounds_->from_chief(message_bytes(RestoreMessage{.prefix = owned.restored_from, .savers = saver_directories()})));
     if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
     if (!owned.restored_from.empty() || begins_by_rules()) static_cast<void>(rounds_->from_chief(std::move(start)));
     share(owned.session);
@@ -151,11 +155,14 @@ std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std:
 }
 
 // What rank 0 has restored; checks the checkpoints that it asks about before.
-std::string RankSessionCreator::wait_for_restored() const {
+std::string RankSessionCreator::wait_for_restored() {
   for (;;) {
     const auto message = parse_message<RestoreMessage>(rounds_->from_chief({}), "what rank 0 has restored");
     if (!message.prefix.empty()) expect_readable(message.prefix);
-    if (!message.is_question) return message.prefix;
+    if (!message.is_question) {
+      offer_savers(message.savers);
+      return message.prefix;
+    }
     static_cast<void>(rounds_->to_chief(why_damaged(message.prefix)));
   }
 }
@@ -165,16 +172,36 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = files});
   reader.verify(rank_prefix(rounds_->rank()));
   reader.verify(kNumRanks);
+  std::string why;
+  if (rounds_->rank() == 0) return why;  // it is asked when it restores
   const VariableSlices slices(*graph_);
   for (const std::string& name : slices.own()) {
     const SaveSliceInfo& part = *slices.find(name);
     const bool has_elements = std::ranges::find(part.var_shape, 0) == part.var_shape.end();
-    if (rounds_->rank() > 0 && has_elements && reader.has_tensor(part.full_name) &&
+    if (has_elements && reader.has_tensor(part.full_name) &&
         reader.entry(part.full_name).shape == full_shape_of(part))
       static_cast<void>(reader.get_tensor(part.full_name, region_of(part)));
   }
-  return {};
+  for (const auto& condition : graph_->offered<RestoreCondition>()) {
+    if (why.empty()) why = condition->why_not(prefix).value_or("");
+  }
+  return why;
 } catch (const DataLossError& error) { return error.what(); }
+
+std::vector<std::string> RankSessionCreator::saver_directories() const {
+  std::vector<std::string> directories;
+  for (const auto& saver : graph_->offered<CheckpointClaim>()) directories.push_back(saver->directory);
+  return directories;
+}
+
+void RankSessionCreator::offer_savers(const std::vector<std::string>& directories) {
+  savers_.clear();
+  for (const std::string& directory : directories) {
+    savers_.push_back(std::make_shared<CheckpointClaim>(
+        CheckpointClaim{.directory = directory, .hook = "saver of rank 0", .directory_lock = DirectoryLock::None}));
+    graph_->offer(savers_.back());
+  }
+}
 
 // If rank 0 has restored a checkpoint, this session gets the variables when it is opened, before what is of this rank
 // is restored: then it has all that it is to be ready with.

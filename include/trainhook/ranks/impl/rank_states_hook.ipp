@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
+#include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/error.hpp>
@@ -104,13 +105,15 @@ inline RankOrderMessage order_in(const std::string& bytes) {
 struct RankReplyMessage {
   VariableDigests variables{};
   std::string state{};
+  std::string input{};  // of the files of a CheckpointInputPipelineHook
 };
 template <>
 inline constexpr auto kFields<VariableDigests> =
     std::tuple(field(1, "step", &VariableDigests::step), field(2, "values", &VariableDigests::values));
 template <>
 inline constexpr auto kFields<RankReplyMessage> =
-    std::tuple(field(1, "variables", &RankReplyMessage::variables), field(2, "state", &RankReplyMessage::state));
+    std::tuple(field(1, "variables", &RankReplyMessage::variables), field(2, "state", &RankReplyMessage::state),
+               field(3, "input", &RankReplyMessage::input));
 
 RankStatesHook::~RankStatesHook() = default;
 
@@ -123,6 +126,8 @@ std::string RankStatesHook::give(const std::string& order) {
   if (!session_.has_value()) return "";
   RankReplyMessage reply{.variables = digests_of(session_, own_step())};
   if (asked.order == RankOrder::States) reply.state = rank_state_bytes(state_of_rank(session_));
+  if (const auto files = session_.graph().offered<InputCheckpoints>(); !files.empty() && rounds_->rank() > 0)
+    reply.input = rank_state_bytes({{.entries = files.front()->snapshot(session_).entries}});
   return message_bytes(reply);
 }
 
@@ -208,6 +213,11 @@ void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states
     digests.push_back(std::move(replies.back().variables));
   }
   expect_equal_variables(session_, digests);
+  inputs_.clear();
+  for (int rank = 1; rank < rounds_->size(); ++rank) {
+    const std::string& input = replies.at(static_cast<std::size_t>(rank)).input;
+    if (!input.empty()) inputs_.push_back({.entries = std::move(rank_state_in(input, rank).at(0).entries)});
+  }
   if (!has_states) return;
   const RankState chiefs = rank_state_in(replies.at(0).state, 0);
   std::vector<NamedTensor> entries;
@@ -222,6 +232,7 @@ void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states
 
 void RankStatesHook::forget_answers() noexcept {
   collected_.reset();
+  inputs_.clear();
   veto_.reset();
 }
 
