@@ -21,6 +21,7 @@ namespace trainhook::detail {
 namespace {
 
 using Steps = std::vector<std::int64_t>;
+using Strings = std::vector<std::string>;
 using testing::FileOperation;
 
 class InputCheckpointsTest : public ::testing::Test {
@@ -147,6 +148,57 @@ TEST_F(InputCheckpointsTest, AListThatCannotBeReadIsAnErrorOfTheRestoreAndRemove
   files->tidy(2);
   EXPECT_EQ(on_disk(), (Steps{1, 2}));
   EXPECT_EQ(log.count("W input checkpoints in run could not be tidied up"), 1U);
+}
+
+TEST_F(InputCheckpointsTest, OfAJobAreRemovedForAllProcessesAtOnce) {
+  for (const char* basename : {"input_worker_0.ckpt", "input_worker_1.ckpt"}) write(basename, {2, 4, 6});
+  write("input_worker_2.ckpt", {2, 3});  // of a larger job
+  write("input.ckpt", {1});              // of one process
+  write("input_worker_x.ckpt", {2});     // not one of these
+  write("model.ckpt", {4});
+  files->tidy(4);
+  EXPECT_EQ(checkpoints_on_disk(memory, "run"),
+            (Strings{"run/input_worker_x.ckpt-2", "run/input_worker_0.ckpt-4", "run/input_worker_1.ckpt-4",
+                     "run/model.ckpt-4", "run/input_worker_0.ckpt-6", "run/input_worker_1.ckpt-6"}))
+      << "those of step 6 may belong to a save in progress";
+}
+
+TEST_F(InputCheckpointsTest, OfAJobAreDamagedIfTheyAreNotOfOneSave) {
+  const auto write_of = [this](int process, std::int64_t count) {
+    BundleWriter writer(fmt::format("run/input_worker_{}.ckpt-4", process), {.file_system = &memory});
+    writer.add("_trainhook/num_processes", Tensor(count));
+    writer.finish();
+  };
+  write_of(0, 2);
+  write_of(1, 3);
+  write_of(2, 3);
+  write("model.ckpt", {4});
+  for (int process = 0; process < 3; ++process) {
+    for (const int count : {2, 3}) {
+      if (process >= count) continue;
+      const auto mine = std::make_shared<InputCheckpoints>(memory, "input.ckpt", "checkpoint_input",
+                                                           InputFiles::Process{.number = process, .count = count});
+      const auto why = InputCheckpoints::restore_condition(mine).why_not("run/model.ckpt-4");
+      const bool looks_at_others = process == 1 ? count == 2 : (process == 0 && count == 3);
+      EXPECT_EQ(why.has_value(), looks_at_others) << process << " of " << count;
+      if (why) {
+        EXPECT_NE(why->find("run/input_worker_0.ckpt-4 and run/input_worker_1.ckpt-4 are not of one save"),
+                  std::string::npos)
+            << *why;
+      }
+    }
+  }
+}
+
+TEST_F(InputCheckpointsTest, OfAJobAreNotSavedWithoutThoseOfAllProcesses) {
+  const auto of_job = std::make_shared<InputCheckpoints>(memory, "input.ckpt", "checkpoint_input",
+                                                         InputFiles::Process{.number = 0, .count = 3});
+  of_job->follow(claim);
+  const auto commit = of_job->take({}, 4, {Snapshot()});
+  commit.before_model();
+  commit.after_model();
+  EXPECT_EQ(checkpoints_on_disk(memory, "run"), Strings());
+  EXPECT_EQ(log.count("W the checkpoint of step 4 lacks the input: the 3 processes of the job do not know of it"), 1U);
 }
 
 class NotFoundOnce : public InputCheckpointsTest, public ::testing::WithParamInterface<FileOperation> {};

@@ -20,7 +20,6 @@
 #include <temporary_folder.hpp>
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
@@ -495,17 +494,6 @@ TEST_F(RanksTest, AStopInTheMiddleOfAStepFunctionIsSeenThere) {
   });
   EXPECT_EQ(made, (std::vector<int>{3, 3}));
   EXPECT_EQ(saved_step(), 3);
-}
-
-TEST_F(RanksTest, AnInputHookOfOneRankIsRefusedWithTheWayOut) {
-  const std::vector<Seen> seen = train(2, [](int, Options& options) {
-    options.hooks = {StopAtStepHook({.last_step = 3})};
-    options.chief_only_hooks = {CheckpointInputPipelineHook()};
-  });
-  for (const std::string& error : each(seen, &Seen::error)) {
-    EXPECT_NE(error.find("CheckpointInputPipelineHook"), std::string::npos) << error;
-    EXPECT_NE(error.find("make_saveable_from_iterator"), std::string::npos) << error;
-  }
 }
 
 TEST_F(RanksTest, AnOptionThatOneCannotHaveReachesAll) {

@@ -15,6 +15,7 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
+#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/csv_logger_hook.hpp>
 #include <trainhook/hooks/evaluation_hook.hpp>
@@ -41,6 +42,16 @@ TEST(Facts, AboutAProgramNameItsGraphAndItsLastStep) {
   EXPECT_EQ(facts[2].first, "the digest of the graph");
   EXPECT_EQ(facts[3], (std::pair<std::string, std::string>("the graph's random seed", "5")));
   EXPECT_EQ(facts[4], (std::pair<std::string, std::string>("StopAtStepHook's last_step", "9")));
+}
+
+TEST(Facts, AboutAProgramNameTheInputThatIsSaved) {
+  const Graph graph;
+  const Facts facts = facts_about(graph, in_phases({CheckpointInputPipelineHook({.checkpoint_basename = "data"})}));
+  ASSERT_EQ(facts.size(), 5U);
+  EXPECT_EQ(facts[4],
+            (std::pair<std::string, std::string>("CheckpointInputPipelineHook's checkpoint_basename (give the hook to "
+                                                 "all ranks: hooks, not chief_only_hooks)",
+                                                 "data")));
 }
 
 TEST(Facts, AreTheSameAfterTheirWay) {

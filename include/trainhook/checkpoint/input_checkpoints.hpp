@@ -54,8 +54,9 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   [[nodiscard]] TRAINHOOK_DECL bool restore_newest(SessionRef session);
   TRAINHOOK_DECL void save(SessionRef session, std::int64_t step);
 
-  /// This process's input, as its file contains it.
-  [[nodiscard]] Snapshot snapshot(SessionRef session) const { return saver_.snapshot(session); }
+  /// For a process that does not save: its input, as its file will contain it. Restores it first, as `restore` does, if
+  /// that was not done yet.
+  [[nodiscard]] TRAINHOOK_DECL Snapshot give(SessionRef session, std::int64_t step, const std::string& restored_from);
 
   /// In a job that does not know the inputs of all processes, nothing is saved, with a warning.
   [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step,
@@ -120,6 +121,7 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   std::shared_ptr<CheckpointClaim> own_claim_;  // null unless the session saves no model
   std::string directory_;
   std::optional<std::int64_t> taken_;  // the step whose state was taken last in this session
+  bool was_restored_ = false;          // `restore` was called in this session
 };
 
 }  // namespace trainhook::detail

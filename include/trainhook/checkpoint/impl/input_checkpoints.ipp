@@ -39,6 +39,7 @@ InputCheckpoints::InputCheckpoints(FileSystem& file_system, std::string basename
 
 void InputCheckpoints::follow(const std::shared_ptr<CheckpointClaim>& model) {
   taken_.reset();
+  was_restored_ = false;
   if (model_.lock() == model) return;
   model_ = model;
   directory_ = model->directory;
@@ -91,11 +92,17 @@ InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t
   }
   taken_ = global_step;
   auto all = make_shared_object<std::vector<Snapshot>>();
-  all->push_back(snapshot(session));
+  all->push_back(saver_.snapshot(session));
   all->insert(all->end(), inputs.begin(), inputs.end());
   const auto self = shared_from_this();
   return {.before_model = [self, all, global_step] { self->write_all(*all, global_step); },
           .after_model = [self, global_step] { self->settle(global_step); }};
+}
+
+Snapshot InputCheckpoints::give(SessionRef session, std::int64_t step, const std::string& restored_from) {
+  if (!was_restored_) restore(session, step, restored_from);
+  taken_ = step;
+  return saver_.snapshot(session);
 }
 
 void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
@@ -113,6 +120,7 @@ void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim>& other) const
 }
 
 void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std::string& restored_from) {
+  was_restored_ = true;
   if (taken_ == step) return;
   const bool is_ours =
       read_from_device([&] { return is_checkpoint_of(*file_system_, restored_from, directory_, std::nullopt, step); });

@@ -127,7 +127,8 @@ std::string RankStatesHook::give(const std::string& order) {
   RankReplyMessage reply{.variables = digests_of(session_, own_step())};
   if (asked.order == RankOrder::States) reply.state = rank_state_bytes(state_of_rank(session_));
   if (const auto files = session_.graph().offered<InputCheckpoints>(); !files.empty() && rounds_->rank() > 0)
-    reply.input = rank_state_bytes({{.entries = files.front()->snapshot(session_).entries}});
+    reply.input = rank_state_bytes(
+        {{.entries = files.front()->give(session_, reply.variables.step, services().restored_from()).entries}});
   return message_bytes(reply);
 }
 
