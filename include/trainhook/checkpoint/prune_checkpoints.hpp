@@ -19,7 +19,7 @@ struct PruneOptions {
   int max_to_keep = 5;   ///< how many of the newest to keep; at least 1
   bool dry_run = false;  ///< changes nothing and returns what would be removed
   std::string latest_filename = kLatestFilename;
-  std::string input_basename = "input.ckpt";               ///< of a CheckpointInputPipelineHook, if there was one
+  std::string input_basename = "input.ckpt";               ///< of a CheckpointInputPipelineHook, also in a job
   std::string input_latest_filename = "checkpoint_input";  ///< its state file
   DirectoryLock directory_lock = DirectoryLock::Auto;      ///< locks the directory, except for a dry run
   FileSystem* file_system = nullptr;                       ///< null: the disk
