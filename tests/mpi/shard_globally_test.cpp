@@ -14,9 +14,14 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/iterator.hpp>
+#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/mpi/collective.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
+#include "temporary_folder.hpp"
 #include "world.hpp"
 
 namespace trainhook::mpi {
@@ -49,9 +54,36 @@ std::string text_of(const Element& element) {
 }
 
 /// What all ranks have, in their order.
-std::string joined(const std::string& mine) {
+std::string joined(const std::string& mine, const Communicator& comm = world()) {
   std::string all;
-  for (const std::string& part : collective(world())->all_gather(mine, 60s)) all += part;
+  for (const std::string& part : collective(comm)->all_gather(mine, 60s)) all += part;
+  return all;
+}
+
+/// What all ranks take in the steps to `last_step` of a training that saves its input; a line per step.
+std::string train(const std::string& directory, std::int64_t last_step, const Communicator& comm) {
+  float weight = 0;
+  LoopSession loop;
+  loop.variable("weight", weight);
+  Iterator& input = make_iterator(loop, shard_globally(batches(), comm));
+  std::vector<std::string> mine;
+  {
+    auto session = monitored_training_session(
+        loop, {.peers = peers(comm),
+               .checkpoint_dir = directory,
+               .save_checkpoint_steps = 1000,
+               .hooks = {CheckpointInputPipelineHook(), StopAtStepHook({.last_step = last_step})}});
+    Element part;
+    run_until_stop(session, [&] {
+      session.run([&] {
+        ++weight;
+        input.get_next(part);
+      });
+      mine.push_back(text_of(part));
+    });
+  }
+  std::string all;
+  for (const std::string& step : mine) all += joined(step, comm) + "\n";
   return all;
 }
 
@@ -82,6 +114,29 @@ TEST(ShardGlobally, APositionThatOtherRanksSavedIsGoneOnFrom) {
   Element part;
   mine.get_next(part);
   EXPECT_EQ(joined(text_of(part)), text_of(batch));
+}
+
+TEST(ShardGlobally, AnInputThatAJobSavedIsGoneOnWithByAnotherNumberOfRanks) {
+  const support::TemporaryFolder folder;
+  const std::string directory = collective(world())->broadcast(folder.file("run"), 0, 60s);
+  MPI_Comm half = MPI_COMM_NULL;
+  const bool is_in_half = world().rank() < (world().size() + 1) / 2;
+  MPI_Comm_split(world().native(), is_in_half ? 0 : 1, 0, &half);
+  const Communicator some(half);
+  MPI_Comm_free(&half);
+  std::string taken = train(directory, 3, world());
+  const std::string more = is_in_half ? train(directory, 6, some) : "";
+  taken += collective(world())->broadcast(more, 0, 60s);
+  taken += train(directory, 9, world());
+  std::string expected;
+  Iterator whole(batches());
+  for (int i = 0; i < 9; ++i) {
+    Element batch;
+    whole.get_next(batch);
+    expected += text_of(batch) + "\n";
+  }
+  EXPECT_EQ(taken, expected);
+  joined("");  // so that rank 0's folder is there as long as another rank needs it
 }
 
 TEST(ShardGlobally, RowsThatRanksDoNotDivideAreSaidOnce) {

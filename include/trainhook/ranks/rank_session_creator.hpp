@@ -77,8 +77,8 @@ class RankSessionCreator final : public SessionCreator {
                                                           const std::set<std::string, std::less<>>& of_ranks) const;
   TRAINHOOK_DECL void report_other_ranks(const std::string& prefix) const;
 
-  // On the chief: the directories into which its hooks save the model. The others offer them to hooks of theirs that
-  // restore what belongs to a checkpoint.
+  // On the chief: the directories into which its hooks save the model. The others offer them to their
+  // CheckpointInputPipelineHook, which looks there for the input of a checkpoint.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> saver_directories() const;
   TRAINHOOK_DECL void offer_savers(const std::vector<std::string>& directories);
 

@@ -24,6 +24,7 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
+#include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/checkpoint/restore_policy.hpp>
 #include <trainhook/checkpoint/saver.hpp>
@@ -133,8 +134,8 @@ OwnedSession RankSessionCreator::create_as_chief() {
   };
   OwnedSession owned = ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
   try {
-    static_cast<void>(
-        rounds_->from_chief(message_bytes(RestoreMessage{.prefix = owned.restored_from, .savers = saver_directories()})));
+    static_cast<void>(rounds_->from_chief(
+        message_bytes(RestoreMessage{.prefix = owned.restored_from, .savers = saver_directories()})));
     if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
     if (!owned.restored_from.empty() || begins_by_rules()) static_cast<void>(rounds_->from_chief(std::move(start)));
     share(owned.session);
@@ -178,8 +179,7 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
   for (const std::string& name : slices.own()) {
     const SaveSliceInfo& part = *slices.find(name);
     const bool has_elements = std::ranges::find(part.var_shape, 0) == part.var_shape.end();
-    if (has_elements && reader.has_tensor(part.full_name) &&
-        reader.entry(part.full_name).shape == full_shape_of(part))
+    if (has_elements && reader.has_tensor(part.full_name) && reader.entry(part.full_name).shape == full_shape_of(part))
       static_cast<void>(reader.get_tensor(part.full_name, region_of(part)));
   }
   for (const auto& condition : graph_->offered<RestoreCondition>()) {
@@ -196,6 +196,7 @@ std::vector<std::string> RankSessionCreator::saver_directories() const {
 
 void RankSessionCreator::offer_savers(const std::vector<std::string>& directories) {
   savers_.clear();
+  if (graph_->offered<InputCheckpoints>().empty()) return;
   for (const std::string& directory : directories) {
     savers_.push_back(std::make_shared<CheckpointClaim>(
         CheckpointClaim{.directory = directory, .hook = "saver of rank 0", .directory_lock = DirectoryLock::None}));
