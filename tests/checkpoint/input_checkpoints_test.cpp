@@ -154,12 +154,12 @@ TEST_F(InputCheckpointsTest, OfAJobAreRemovedForAllProcessesAtOnce) {
   for (const char* basename : {"input_worker_0.ckpt", "input_worker_1.ckpt"}) write(basename, {2, 4, 6});
   write("input_worker_2.ckpt", {2, 3});  // of a larger job
   write("input.ckpt", {1});              // of one process
-  write("input_worker_x.ckpt", {2});     // not one of these
+  write("input_worker_x.ckpt", {9});     // not one of these
   write("model.ckpt", {4});
   files->tidy(4);
   EXPECT_EQ(checkpoints_on_disk(memory, "run"),
-            (Strings{"run/input_worker_x.ckpt-2", "run/input_worker_0.ckpt-4", "run/input_worker_1.ckpt-4",
-                     "run/model.ckpt-4", "run/input_worker_0.ckpt-6", "run/input_worker_1.ckpt-6"}))
+            (Strings{"run/input_worker_0.ckpt-4", "run/input_worker_1.ckpt-4", "run/model.ckpt-4",
+                     "run/input_worker_0.ckpt-6", "run/input_worker_1.ckpt-6", "run/input_worker_x.ckpt-9"}))
       << "those of step 6 may belong to a save in progress";
 }
 

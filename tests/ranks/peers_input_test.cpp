@@ -3,7 +3,9 @@
 /// CheckpointInputPipelineHook in a job: the inputs of all ranks are saved with the model, or none is.
 #include <trainhook/ranks/peers.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,25 +83,39 @@ TEST_F(RanksInputTest, IsSavedAtItsPositionIfTheModelIsSavedAgainBeforeTheFirstR
                  4, whole);
 }
 
-TEST_F(RanksInputTest, AKilledJobContinuesAsOneThatWasNotWhereverTheKillFell) {
-  save_steps = 2;
-  const std::vector<Trace> whole = train(2, 8);
-  const std::uint64_t operations = faulty.count();
-  ASSERT_GT(operations, 100U);
-  std::vector<std::int64_t> begins;
-  for (std::uint64_t kill_at = 1; kill_at <= operations; kill_at += 5) {
-    SCOPED_TRACE(fmt::format("killed at operation {}", kill_at));
-    use_new_disk();
-    faulty.fail_from(kill_at);
-    train(2, 8);
-    faulty.reset();
-    const std::vector<Trace> resumed = train(2, 8);
-    begins.push_back(resumed[0].begin);
-    expect_goes_on(resumed, resumed[0].begin, whole);
-    if (HasFailure()) return;
+class EndedRanksInputTest : public support::InputOfRanks {
+ protected:
+  /// Ends jobs at every so many operations of rank 0, does `then` to the disk, and looks at what the next ones take.
+  void end_at_operations(std::uint64_t every, const std::function<void()>& then) {
+    save_steps = 2;
+    const std::vector<Trace> whole = train(2, 8);
+    const std::uint64_t operations = faulty.count();
+    ASSERT_GT(operations, 100U);
+    std::vector<std::int64_t> begins;
+    for (std::uint64_t end_at = 1; end_at <= operations; end_at += every) {
+      SCOPED_TRACE(fmt::format("ended at operation {}", end_at));
+      use_new_disk();
+      faulty.fail_from(end_at);
+      train(2, 8);
+      faulty.reset();
+      then();
+      const std::vector<Trace> resumed = train(2, 8);
+      begins.push_back(resumed[0].begin);
+      expect_goes_on(resumed, resumed[0].begin, whole);
+      if (HasFailure()) return;
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(begins));
+    EXPECT_EQ(begins.front(), 0);
+    EXPECT_EQ(begins.back(), 8);
   }
-  EXPECT_TRUE(std::ranges::is_sorted(begins));
-  EXPECT_EQ(begins.back(), 8);
+};
+
+TEST_F(EndedRanksInputTest, AKilledJobContinuesAsOneThatWasNot) {
+  end_at_operations(5, [] {});
+}
+
+TEST_F(EndedRanksInputTest, AJobWhosePowerWentContinuesAsOneWhosePowerDidNot) {
+  end_at_operations(7, [this] { disk->crash(); });
 }
 
 TEST_F(RanksInputTest, AFileThatCannotBeWrittenMakesTheSaveFailForAll) {
