@@ -111,11 +111,11 @@ class EndedRanksInputTest : public support::InputOfRanks {
 };
 
 TEST_F(EndedRanksInputTest, AKilledJobContinuesAsOneThatWasNot) {
-  end_at_operations(5, [] {});
+  end_at_operations(11, [] {});
 }
 
 TEST_F(EndedRanksInputTest, AJobWhosePowerWentContinuesAsOneWhosePowerDidNot) {
-  end_at_operations(7, [this] { disk->crash(); });
+  end_at_operations(13, [this] { disk->crash(); });
 }
 
 TEST_F(RanksInputTest, AFileThatCannotBeWrittenMakesTheSaveFailForAll) {
