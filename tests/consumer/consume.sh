@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# consume.sh find_package|add_subdirectory|FetchContent <root of the source> <build folder> <compiler>
+# consume.sh find_package|add_subdirectory|FetchContent <root of the source> <build folder> <compiler> [prefix where it is installed, compiled]
 set -euo pipefail
-way=$1 root=$2 build=$3
+way=$1 root=$2 build=$3 packages=${5:-}
 export CXX=$4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -12,11 +12,13 @@ fail() {
   exit 1
 }
 
-# -O0: what is compiled here is run once.
 # The user wants more warnings than we know of, and none comes from our headers.
-given=(-DCONSUME="$way" -DTRAINHOOK_COMPILE_OPTIONS=-O0 -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wconversion -Wuseless-cast -Weffc++ -Werror"
+given=(-DCONSUME="$way" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wconversion -Wuseless-cast -Weffc++ -Werror"
   -DCMAKE_CXX_COMPILER_LAUNCHER="$("$root/.ci/launcher" "$folder")")
-if [ "$way" = find_package ]; then
+[ -n "$packages" ] || given+=(-DTRAINHOOK_COMPILE_OPTIONS=-O0)  # what is compiled here is run once
+if [ -n "$packages" ]; then
+  given+=(-DCMAKE_PREFIX_PATH="$packages")
+elif [ "$way" = find_package ]; then
   cmake --install "$build" --prefix "$folder/installed" >"$folder/installed.txt"
   given+=(-DCMAKE_PREFIX_PATH="$folder/installed")
   # What is installed must do without the source, so it is used from a place that does not know where that is.
@@ -30,10 +32,11 @@ cp -r "$root/tests/consumer/program" "$folder/program"
 configure() { cmake -S "$folder/program" -B "$folder/$1" -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "${given[@]}" "${@:2}" >"$folder/configured.txt" 2>&1; }
 configure build || { cat "$folder/configured.txt"; exit 1; }
 if [ "$way" = find_package ]; then
-  # The programs of both folders, and one file of the engine.
+  # The programs of both folders, and that of the engine, or one file of it.
   cmake --build "$folder/build"
-  compiled_file=$(cd "$folder/build" && ninja -t targets all | sed -n 's/^\(.*engine_kernels_6\.cpp\.o\):.*/\1/p')
-  cmake --build "$folder/build" --target "$compiled_file"
+  engine=compiled_modules
+  [ -n "$packages" ] || engine=$(cd "$folder/build" && ninja -t targets all | sed -n 's/^\(.*engine_kernels_6\.cpp\.o\):.*/\1/p')
+  cmake --build "$folder/build" --target "$engine"
   for program in one/header_only one/header_only_modules one/compiled two/counter two/static_counter; do
     "$folder/build/$program" || fail "$program failed"
   done
