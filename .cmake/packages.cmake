@@ -81,16 +81,17 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libfmt-dev (>= ${fmt_VERSION_MAJOR}), 
 librandom123-dev, libeigen3-dev (>= 3.4), zlib1g-dev, libpng-dev, nlohmann-json3-dev")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "libopenmpi-dev, libtorch-dev, trainhook-checkpoint")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "hooks, checkpoints and exact resume for training loops in C++
- trainhook adds to a training loop in C++ what surrounds the training itself: hooks,
- checkpoints, exact resume, event files for TensorBoard, and recovery. It rebuilds
- TensorFlow 1's MonitoredSession and comes with a small graph engine on Eigen.
- .
- This package has the headers and the compiled libraries, which are static.")
+trainhook adds to a training loop in C++ what surrounds the training itself:
+hooks, checkpoints, exact resume, event files for TensorBoard, and recovery.
+It rebuilds TensorFlow 1's MonitoredSession and comes with a small graph
+engine on Eigen.
+
+This package has the headers and the compiled libraries, which are static.")
 
 set(CPACK_DEBIAN_CHECKPOINT_PACKAGE_NAME trainhook-checkpoint)
 set(CPACK_DEBIAN_CHECKPOINT_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_CHECKPOINT_DESCRIPTION "command for checkpoints of trainhook and TensorFlow
- Lists, shows, verifies, compares, prunes, averages and converts checkpoints.")
+Lists, shows, verifies, compares, prunes, averages and converts checkpoints.")
 find_program(TRAINHOOK_SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(TRAINHOOK_SHLIBDEPS)
 if(TRAINHOOK_SHLIBDEPS)
