@@ -63,8 +63,8 @@ class Peers {
     return std::nullopt;
   }
 
-  /// Adds to the request what the others have of their own, their input, and the parts that they write: at once or, with
-  /// `later`, while training goes on.
+  /// Adds to the request what the others have of their own, their input, and the parts that they write: at once or,
+  /// with `later`, while training goes on.
   virtual void contribute(SessionRef /*session*/, const Saver& /*saver*/, SaveRequest& /*request*/, bool /*later*/) {}
 
   /// Whether a part that was asked for has not arrived.
