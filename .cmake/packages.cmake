@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is installed beside the headers and the CMake package: files for pkg-config; the compiled libraries, and the command `checkpoint`, each a component
 # that only `cmake --install build --component <its name>` installs. The Debian package libtrainhook-dev has the libraries, too, trainhook-checkpoint
-# the command; `cmake --build build --target packaged` builds both, and cpack makes the packages.
+# the command; `cmake --build build --target deb` builds both and makes the packages.
 # The libraries of mpi/ and torch/ are in none, or MPI and LibTorch would have to be installed with it; projects make them of the sources.
 
 # What users' files include and link beside trainhook, as pkg-config calls it.
@@ -23,14 +23,14 @@ endfunction()
 
 trainhook_pkg_config(trainhook ${CMAKE_INSTALL_DATADIR}/pkgconfig REQUIRES fmt)
 
-add_custom_target(packaged)
+add_custom_target(deb COMMAND ${CMAKE_CPACK_COMMAND} VERBATIM)
 set(on_demand COMPONENT compiled EXCLUDE_FROM_ALL)
 foreach(library IN ITEMS compiled model_compiled ranks_compiled estimator_compiled testing_compiled media_compiled engine_compiled compat_compiled
     exchange_compiled)
   if(NOT TARGET trainhook_${library})
     continue()
   endif()
-  add_dependencies(packaged trainhook_${library})
+  add_dependencies(deb trainhook_${library})
   set_target_properties(trainhook_${library} PROPERTIES EXPORT_NAME ${library})
   install(TARGETS trainhook_${library} EXPORT trainhook-prebuilt-${library} ARCHIVE ${on_demand})
   install(EXPORT trainhook-prebuilt-${library} NAMESPACE trainhook:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/trainhook ${on_demand})
@@ -56,7 +56,7 @@ install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DATADI
 set(CPACK_COMPONENTS_ALL headers compiled)
 if(TARGET checkpoint)
   set(on_demand COMPONENT checkpoint EXCLUDE_FROM_ALL)
-  add_dependencies(packaged checkpoint)
+  add_dependencies(deb checkpoint)
   target_link_options(checkpoint PRIVATE $<$<CONFIG:Release>:-s>)
   install(PROGRAMS $<TARGET_FILE:checkpoint> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME trainhook-checkpoint ${on_demand})
   install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/trainhook-checkpoint ${on_demand})
@@ -68,7 +68,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_PACKAGE_CONTACT "Seed 2a7595de maintainers <maintainers@users.noreply.a-seed-2a7595de.example>")
+set(CPACK_PACKAGE_CONTACT "the authors of trainhook <authors@trainhook.example>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 
 find_package(fmt QUIET)  # for its version: the compiled libraries work with no other

@@ -28,6 +28,10 @@ if needed "$command" | grep -e '-dev$'; then fail "trainhook-checkpoint needs he
 pc=$(dirname "$(find "$folder/system" -name trainhook-compiled.pc)")
 PKG_CONFIG_PATH=$pc:$folder/system/usr/share/pkgconfig "$root/tests/consumer/installed.sh" "$root" "$compiler" "$folder/system/usr"
 
+# The presets, in a folder that has the line of CONTRIBUTING.
+mkdir "$folder/source"
+ln -s "$root"/* "$root/.cmake" "$root/.ci" "$folder/source"
+grep -o '{"version.*json"]}' "$root/.github/CONTRIBUTING.md" >"$folder/source/CMakeUserPresets.json"
 for preset in release dev; do
-  (cd "$root" && cmake --preset $preset -B "$folder/$preset") >"$folder/said.txt" 2>&1 || fail "the preset $preset: $(cat "$folder/said.txt")"
+  (cd "$folder/source" && cmake --preset $preset -B "$folder/$preset") >"$folder/said.txt" 2>&1 || fail "the preset $preset: $(cat "$folder/said.txt")"
 done
