@@ -10,6 +10,7 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -198,13 +199,14 @@ Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, con
   Variable variable;
   if (part_of.shape.rank() > 0 || !part_of.offset.empty()) {
     const std::string full_name = !part_of.name.empty() ? part_of.name : whole.substr(0, whole.size() - 1);
-    const SaveSliceInfo slice{.full_name = full_name,
-                              .full_shape = {part_of.shape.dims().begin(), part_of.shape.dims().end()},
-                              .var_offset = part_of.offset,
-                              .var_shape = {shape.dims().begin(), shape.dims().end()},
-                              .is_own = true};
-    slice.validate(name, shape);
-    variable.save_slice_info = std::make_shared<const SaveSliceInfo>(slice);
+    const auto slice = detail::make_shared_object<SaveSliceInfo>(
+        SaveSliceInfo{.full_name = full_name,
+                      .full_shape = {part_of.shape.dims().begin(), part_of.shape.dims().end()},
+                      .var_offset = part_of.offset,
+                      .var_shape = {shape.dims().begin(), shape.dims().end()},
+                      .is_own = true});
+    slice->validate(name, shape);
+    variable.save_slice_info = slice;
   }
   variable.trainable = trainable;
   variable.handle = detail::variable_handle(graph, whole, dtype, shape);
