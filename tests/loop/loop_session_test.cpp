@@ -478,6 +478,7 @@ TEST(LoopSession, KnowsOfWhichTensorAVariableIsAPart) {
                  "variable 'beyond'");
   }
   EXPECT_THROW(loop.variable("flat", rows, {.part_of = {.shape = {8, 3}, .offset = {0}}}), InvalidArgumentError);
+  EXPECT_THROW(loop.variable("named", rows, {.part_of = {.name = "field"}}), InvalidArgumentError);
 }
 
 TEST(LoopSession, RefusesANameThatIsTaken) {

@@ -43,6 +43,9 @@ class OtherParts {
   /// True if another part has the variable.
   [[nodiscard]] virtual bool has(const std::string& name) const = 0;
 
+  /// True if other parts have regions of tensors, so that elements which none has are a warning and not an error.
+  [[nodiscard]] virtual bool have_regions() const noexcept = 0;
+
   /// This process's part, number 0.
   [[nodiscard]] virtual const BundlePart& own() const noexcept = 0;
 

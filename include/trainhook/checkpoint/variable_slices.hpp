@@ -14,6 +14,7 @@
 
 namespace trainhook {
 
+enum class BundleFiles;
 class BundleWriter;
 class CheckpointContents;
 class Graph;
@@ -42,6 +43,9 @@ class VariableSlices {
   /// Whether `name` is a part that only this process of a job has; and all such names.
   [[nodiscard]] TRAINHOOK_DECL bool is_own(std::string_view name) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> own() const;
+
+  /// How a restore opens data files: a process that restores parts opens those that it reads, and the first checks all.
+  [[nodiscard]] TRAINHOOK_DECL BundleFiles files_of_restore(bool is_first) const;
 
   /// Stores the tensor of variable `name`: as a slice if the variable is a part, or else as a tensor. A large part of
   /// this process becomes several slices, so that processes with other parts read little more than those.

@@ -126,7 +126,7 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive {
   /// Asks the other ranks to write their parts of a checkpoint of the current values: at once or, with `later`, while
   /// training continues. Null if the chief writes everything, because the saver is not sharded or has its own disk, the
   /// state is too small, the ranks are not at the same step, or the save is for a run inside a step.
-  /// @throws FailedPreconditionError if the chief would have to, but other ranks have parts of a tensor.
+  /// @throws FailedPreconditionError instead, if other ranks have parts of a tensor.
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
                                                                        const SaveRequest& request, bool later);
 

@@ -83,11 +83,12 @@ class ShardOfRank {
   [[nodiscard]] TRAINHOOK_DECL std::string take();
 
  private:
+  using Values = std::vector<std::pair<std::string, std::function<Tensor()>>>;  // by name; empty: read when written
+
   TRAINHOOK_DECL std::string write(SessionRef session, const ShardedSave& save, const VariableSlices& slices,
-                                   const std::vector<NamedTensor>& snapshot, FileSystem& file_system);
+                                   const Values& values, FileSystem& file_system);
 
   BundlePart part_;
-  std::vector<std::string> names_;
   std::unique_ptr<BundleWriter> writer_;
   std::packaged_task<std::string()> write_;
   std::future<std::string> index_;
@@ -106,6 +107,7 @@ class PartsOfOthers final : public OtherParts {
   [[nodiscard]] const ShardedSave& save() const noexcept { return save_; }
 
   [[nodiscard]] TRAINHOOK_DECL bool has(const std::string& name) const override;
+  [[nodiscard]] bool have_regions() const noexcept override { return !save_.tensors.empty(); }
   [[nodiscard]] const BundlePart& own() const noexcept override { return own_; }
   TRAINHOOK_DECL void add_to(BundleWriter& writer) override;
 

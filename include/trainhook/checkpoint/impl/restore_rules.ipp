@@ -295,14 +295,14 @@ class RulesPolicy final : public RestorePolicy {
                const std::function<bool(const std::string& name)>& keeps) const override {
     FileSystem& file_system = saver.file_system();
     const CheckpointSource source(checkpoint_prefix(file_system, checkpoint.path()), checkpoint.format());
-    const auto original =
-        source.open(saver.options().format, file_system, own.empty() ? BundleFiles::Hold : BundleFiles::AsRead);
+    const VariableSlices slices(session.graph());
+    const auto original = source.open(saver.options().format, file_system, slices.files_of_restore(own.empty()));
     Renaming::Model model;
     for (StateSpec& spec : saver.chosen_state(session)) {
       std::string name = spec.name;
       model.emplace(std::move(name), std::move(spec));
     }
-    if (rules_.from.empty() && fits(*original, model, VariableSlices(session.graph()), own))
+    if (rules_.from.empty() && fits(*original, model, slices, own))
       return saver.restore(session, *original, own, keeps);
     initialize();
     const FittedContents fitted(*original, rules_, session, model, own);

@@ -5,15 +5,18 @@
 
 #include <trainhook/checkpoint/run_record.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/utf8.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
+#include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/graph_def/node_def.hpp>

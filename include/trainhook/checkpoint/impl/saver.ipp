@@ -134,7 +134,8 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
                                  .overwrite = true,
                                  .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
                                  .expected_bytes = snapshot.bytes,
-                                 .may_have_gaps = !snapshot.slices.own().empty() || request.others != nullptr,
+                                 .may_have_gaps = !snapshot.slices.own().empty() ||
+                                                  (request.others != nullptr && request.others->have_regions()),
                                  .part = request.others != nullptr ? &request.others->own() : nullptr});
     const auto add = [&](const std::string& name, const Tensor& tensor) {
       if (options_.refuse_non_finite) detail::expect_finite(name, tensor, prefix);

@@ -29,8 +29,7 @@ namespace trainhook {
 
 void Saver::restore(SessionRef session, const CheckpointSource& from, const std::string& own,
                     const std::function<bool(const std::string& name)>& keeps) const {
-  BundleFiles files = own.empty() ? BundleFiles::Hold : BundleFiles::AsRead;
-  if (own.empty() && !detail::VariableSlices(session.graph()).own().empty()) files = BundleFiles::Check;
+  const BundleFiles files = detail::VariableSlices(session.graph()).files_of_restore(own.empty());
   restore(session, *open(from, files), own, keeps);
 }
 

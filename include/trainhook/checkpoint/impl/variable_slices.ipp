@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include <trainhook/checkpoint/bundle/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
@@ -56,17 +57,22 @@ std::vector<std::string> VariableSlices::own() const {
   return names;
 }
 
-// Stores the slices of `region`, which are cut along the first dimension of more than one element.
+BundleFiles VariableSlices::files_of_restore(bool is_first) const {
+  if (!is_first) return BundleFiles::AsRead;
+  return own().empty() ? BundleFiles::Hold : BundleFiles::Check;
+}
+
+// Stores slices of at least 1 MiB, at most 1024 of them, cut along the first dimension of more than one element.
 inline void add_pieces(BundleWriter& writer, const SaveSliceInfo& part, const Tensor& tensor) {
-  constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+  const std::uint64_t piece_bytes = (std::max)(std::uint64_t{1} << 20, tensor.byte_size() / 1024);
   const TensorSlice region = region_of(part);
   std::vector<TensorSlice::Extent> piece(region.extents().begin(), region.extents().end());
   const auto axis = std::ranges::find_if(piece, [](const TensorSlice::Extent& extent) { return extent.length > 1; });
-  if (tensor.byte_size() <= kPieceBytes || axis == piece.end() || tensor.dtype() == DType::String)
+  if (tensor.byte_size() <= piece_bytes || axis == piece.end() || tensor.dtype() == DType::String)
     return writer.add_slice(part.full_name, full_shape_of(part), region, tensor);
   const TensorSlice::Extent all = *axis;
   const std::uint64_t row_bytes = tensor.byte_size() / static_cast<std::uint64_t>(all.length);
-  const auto rows = static_cast<std::int64_t>((std::max)(kPieceBytes / row_bytes, std::uint64_t{1}));
+  const auto rows = static_cast<std::int64_t>((std::max)(piece_bytes / row_bytes, std::uint64_t{1}));
   for (std::int64_t row = 0; row < all.length; row += rows) {
     *axis = {.start = all.start + row, .length = (std::min)(rows, all.length - row)};
     const TensorSlice slice(piece);

@@ -197,7 +197,10 @@ Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, con
                                          const PartOf& part_of) {
   const std::string whole = whole_name(name);
   Variable variable;
-  if (part_of.shape.rank() > 0 || !part_of.offset.empty()) {
+  if (part_of.shape.rank() > 0 || !part_of.offset.empty() || !part_of.name.empty()) {
+    if (part_of.shape.rank() == 0 || part_of.offset.empty())
+      throw InvalidArgumentError("variable '{}': `part_of` needs the `shape` of the whole and the `offset` in it",
+                                 name);
     const std::string full_name = !part_of.name.empty() ? part_of.name : whole.substr(0, whole.size() - 1);
     const auto slice = detail::make_shared_object<SaveSliceInfo>(
         SaveSliceInfo{.full_name = full_name,

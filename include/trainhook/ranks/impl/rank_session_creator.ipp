@@ -180,7 +180,7 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
     const SaveSliceInfo& part = *slices.find(name);
     const bool has_elements = std::ranges::find(part.var_shape, 0) == part.var_shape.end();
     if (has_elements && reader.has_tensor(part.full_name) && reader.entry(part.full_name).shape == full_shape_of(part))
-      static_cast<void>(reader.get_tensor(part.full_name, region_of(part)));
+      reader.verify(part.full_name, region_of(part));
   }
   for (const auto& condition : graph_->offered<RestoreCondition>()) {
     if (why.empty()) why = condition->why_not(prefix).value_or("");

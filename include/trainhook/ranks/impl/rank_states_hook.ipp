@@ -176,11 +176,12 @@ bool RankStatesHook::can_collect(std::int64_t step) const {
 
 std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver& saver, std::int64_t step) {
   if (rounds_->size() == 1) return std::nullopt;
-  if (!can_collect(step)) {
+  if (!ranks_meet_at(step)) {
     const std::vector<std::string> tensors = tensors_in_parts(session, saver);
-    if (tensors.empty()) return std::nullopt;
-    return fmt::format("the other ranks, which have parts of '{}', are not at the end of step {}", tensors[0], step);
+    if (!tensors.empty())
+      return fmt::format("the other ranks, which have parts of '{}', are not at the end of step {}", tensors[0], step);
   }
+  if (!can_collect(step)) return std::nullopt;
   if (veto_) return *veto_;
   session_ = session;
   const bool with_states = saves_all(saver.options());
@@ -265,7 +266,7 @@ std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, cons
   };
   if (!saver.options().sharded && tensors.empty()) return nullptr;
   if (!ranks_meet_at(step)) return writes_all("the ranks are not at the same step");
-  if (&saver.file_system() != &services().file_system()) return writes_all("the saver has a disk of its own");
+  if (&saver.file_system() != &services().file_system()) return writes_all("the saver has a `file_system` of its own");
   std::vector<std::vector<std::string>> names(tensors.empty() ? 1 : size);
   if (saver.options().sharded) names = divide_by_bytes(saver.chosen_state(session), session.graph(), rounds_->size());
   if (!tensors.empty()) names.resize(size);

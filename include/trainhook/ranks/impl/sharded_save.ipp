@@ -121,30 +121,48 @@ std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpe
   return names;
 }
 
+// The variables that this rank writes: those that the chief names, and its own parts of the tensors.
+inline std::vector<std::string> names_to_write(const ShardedSave& save, std::uint32_t part,
+                                               const VariableSlices& slices) {
+  std::vector<std::string> names = save.names.at(part);
+  for (std::string& name : slices.own()) {
+    if (std::ranges::find(save.tensors, slices.find(name)->full_name) != save.tensors.end())
+      names.push_back(std::move(name));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+// What brings the value of a variable: the present one or, for a part that is written later, that of this moment.
+inline std::function<Tensor()> value_to_write(SessionRef session, const std::string& name, bool later) {
+  if (!later && session.gives_saved_values()) return [session, name] { return session.saved_value(name); };
+  std::function<Tensor()> value;
+  if (later) value = session.deferred_value(name);
+  if (!value) value = [tensor = session.snapshot(std::span(&name, 1)).at(0).tensor] { return tensor; };
+  return value;
+}
+
 ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank, FileSystem& file_system)
     : part_(save.part_of(static_cast<std::uint32_t>(rank))) {
-  std::vector<NamedTensor> snapshot;
+  Values values;
   VariableSlices slices;
   std::exception_ptr error;
   try {
     slices = VariableSlices(session.graph());
-    names_ = save.names.at(part_.number);
-    for (std::string& name : slices.own()) {
-      if (std::ranges::find(save.tensors, slices.find(name)->full_name) != save.tensors.end())
-        names_.push_back(std::move(name));
+    for (std::string& name : names_to_write(save, part_.number, slices)) {
+      std::function<Tensor()> value = save.later ? value_to_write(session, name, true) : nullptr;
+      values.emplace_back(std::move(name), std::move(value));
     }
-    std::ranges::sort(names_);
-    if (save.later) snapshot = session.snapshot(names_);
   } catch (...) { error = std::current_exception(); }
   write_ = std::packaged_task<std::string()>(
-      [this, session, save, slices = std::move(slices), snapshot = std::move(snapshot), error, &file_system] {
+      [this, session, save, slices = std::move(slices), values = std::move(values), error, &file_system] {
         if (error != nullptr) std::rethrow_exception(error);
-        return write(session, save, slices, snapshot, file_system);
+        return write(session, save, slices, values, file_system);
       });
   index_ = write_.get_future();
   const auto run = [this] {
     write_();
-    write_ = {};  // gives back the snapshot
+    write_ = {};  // gives back the values
   };
   try {
     if (save.later) thread_ = Thread("a background save", run);
@@ -155,19 +173,13 @@ ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank, 
 }
 
 std::string ShardOfRank::write(SessionRef session, const ShardedSave& save, const VariableSlices& slices,
-                               const std::vector<NamedTensor>& snapshot, FileSystem& file_system) {
+                               const Values& values, FileSystem& file_system) {
   writer_ =
       std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = &part_});
-  const auto add = [&](const std::string& name, const Tensor& tensor) {
-    if (save.refuse_non_finite) expect_finite(name, tensor, save.prefix);
-    slices.add(*writer_, name, tensor);
-  };
-  if (save.later) {
-    for (const NamedTensor& value : snapshot) add(value.name, value.tensor);
-  } else {
-    for (const std::string& name : names_)
-      add(name, session.gives_saved_values() ? session.saved_value(name)
-                                             : session.snapshot(std::span(&name, 1)).at(0).tensor);
+  for (const auto& [name, later] : values) {
+    const Tensor value = later ? later() : value_to_write(session, name, false)();
+    if (save.refuse_non_finite) expect_finite(name, value, save.prefix);
+    slices.add(*writer_, name, value);
   }
   return writer_->finish_part();
 }

@@ -111,6 +111,14 @@ Tensor BundleReader::get_tensor(std::string_view name, const TensorSlice& slice)
   return part;
 }
 
+void BundleReader::verify(std::string_view name, const TensorSlice& region) const {
+  const BundleEntry& entry = readable_entry(name);
+  const TensorSlice wanted = region.within(entry.shape);
+  if (entry.slices.empty()) static_cast<void>(read(name, entry));
+  for (const TensorSlice& slice : entry.slices)
+    if (detail::intersection(slice.within(entry.shape), wanted)) static_cast<void>(read_slice(name, slice));
+}
+
 void BundleReader::verify(std::string_view beginning) const {
   for (auto at = entries_.lower_bound(beginning); at != entries_.end() && at->first.starts_with(beginning); ++at) {
     const auto& [name, entry] = *at;

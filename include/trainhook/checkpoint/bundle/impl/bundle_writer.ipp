@@ -196,7 +196,7 @@ void BundleWriter::expect_complete() const {
     for (const TensorSlice& slice : entry.slices) stored += slice.shape_in(entry.shape).num_elements();
     if (stored == entry.shape.num_elements()) continue;
     if (options_.may_have_gaps) {
-      log_warning("checkpoint {} has {} of the {} elements of tensor {}{}: no part of it has the others", prefix_,
+      log_warning("checkpoint {} has {} of the {} elements of tensor {}{}: whoever needs another one cannot restore it", prefix_,
                   stored, entry.shape.num_elements(), name, entry.shape);
       continue;
     }
