@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Graphs with an optimizer that begin from the checkpoint of another model, by RestoreRules.
+#include <trainhook/monitored/monitored_training_session.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/load_checkpoint.hpp>
+#include <trainhook/checkpoint/restore_rules.hpp>
+#include <trainhook/checkpoint/run_record.hpp>
+#include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/global_step.hpp>
+#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/model/initializers.hpp>
+#include <trainhook/model/ops/math.hpp>
+#include <trainhook/model/ops/nn.hpp>
+#include <trainhook/model/optimizers.hpp>
+#include <trainhook/testing/manual_clock.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
+
+namespace trainhook {
+namespace {
+
+using Floats = std::vector<float>;
+
+struct Weights {
+  std::string name;
+  Shape shape;
+  double initial;
+};
+
+/// A graph of weights that an Adam pulls to 0.
+struct Program {
+  Program(testing::MemoryFileSystem& file_system, DType dtype, const std::vector<Weights>& all) : disk(file_system) {
+    std::optional<Output> loss;
+    for (const Weights& each : all) {
+      const Variable variable = get_variable(graph, each.name, each.shape,
+                                             {.dtype = dtype, .initializer = constant_initializer(each.initial)});
+      loss = loss ? *loss + l2_loss(variable) : l2_loss(variable);
+    }
+    train = AdamOptimizer({.learning_rate = 0.1}).minimize(*loss, get_or_create_global_step(graph));
+  }
+  void run(const std::string& directory, const RestoreRules* rules, int steps) {
+    MonitoredTrainingSessionOptions options{
+        .checkpoint_dir = directory, .save_checkpoint_steps = 1, .file_system = &disk, .clock = &clock};
+    if (rules != nullptr) options.restore = *rules;
+    auto session = monitored_training_session<EigenSession>(graph, options);
+    began_at = session.global_step();
+    for (const Variable& variable : global_variables(graph)) {
+      const Tensor value = session.raw_session().run(variable.read);
+      if (value.dtype() != DType::Float) continue;
+      began_with[variable.name()] = Floats(value.data<float>().begin(), value.data<float>().end());
+    }
+    for (int i = 0; i < steps; ++i) session.run(train);
+    session.close();
+  }
+
+  testing::MemoryFileSystem& disk;
+  testing::ManualClock clock;
+  Graph graph;
+  Operation train;
+  std::int64_t began_at = -1;
+  std::map<std::string, Floats> began_with;  ///< the variables of float32
+};
+
+struct RestoringGraph : ::testing::Test {
+  RestoringGraph() {
+    Program(disk, DType::Double, {{"encoder/embedding", {2, 2}, 1}, {"encoder/w", {3}, 2}}).run("before", nullptr, 2);
+  }
+  Program changed() {
+    return {
+        disk, DType::Float, {{"net/encoder/embedding", {3, 2}, 7}, {"net/encoder/w", {3}, 8}, {"net/head", {2}, 9}}};
+  }
+  /// What was saved, rounded.
+  Floats saved(const std::string& name) {
+    const Tensor value = load_checkpoint(disk, "before").get_tensor(name);
+    return {value.data<double>().begin(), value.data<double>().end()};
+  }
+  /// The rows that were saved, and behind them those of the initial value.
+  static Tensor grown(const std::string& name, const Tensor& saved, Tensor initial) {
+    if (!name.starts_with("net/encoder/embedding")) throw InvalidArgumentError("'{}' has not grown", name);
+    std::ranges::copy(saved.data<float>(), initial.mutable_data<float>().begin());
+    return initial;
+  }
+
+  testing::MemoryFileSystem disk;
+  RestoreRules rules{.from = "before",
+                     .rename = {{"encoder", "net/encoder"}},
+                     .missing = Missing::KeepInitial,
+                     .cast = true,
+                     .reshape = grown};
+};
+
+TEST_F(RestoringGraph, BeginsWithTheVariablesOfAnotherModelAndWithTheirSlots) {
+  Program now = changed();
+  now.run("run", &rules, 0);
+  EXPECT_EQ(now.began_at, 2);
+  for (const std::string slot : {"", "/Adam", "/Adam_1"}) {
+    SCOPED_TRACE(slot);
+    EXPECT_EQ(now.began_with.at("net/encoder/w" + slot), saved("encoder/w" + slot));
+    Floats embedding = saved("encoder/embedding" + slot);
+    embedding.resize(6, slot.empty() ? 7.F : 0.F);
+    EXPECT_EQ(now.began_with.at("net/encoder/embedding" + slot), embedding);
+    EXPECT_EQ(now.began_with.at("net/head" + slot), Floats(2, slot.empty() ? 9.F : 0.F));
+  }
+  EXPECT_EQ(now.began_with.at("beta1_power")[0],
+            load_checkpoint(disk, "before").get_tensor("beta1_power").scalar<float>());
+  EXPECT_NE(saved("encoder/w/Adam"), Floats(3, 0));
+}
+
+TEST_F(RestoringGraph, GoesOnFromItsOwnCheckpoints) {
+  changed().run("run", &rules, 1);
+  Program again = changed();
+  again.run("run", &rules, 0);
+  EXPECT_EQ(again.began_at, 3);
+  EXPECT_LT(again.began_with.at("net/head")[0], 9);
+}
+
+TEST_F(RestoringGraph, WritesEachDifferenceToTheRecordOfTheRun) {
+  changed().run("run", &rules, 0);
+  const std::string notes = detail::read_run_record(disk, "run")->restored;
+  for (const char* const note :
+       {"from before/model.ckpt-2: 'encoder' is 'net/encoder' here, in 6 names; ",
+        "'net/encoder/embedding/Adam' has shape [2,2] there and [3,2] here: `reshape` made its value",
+        "'net/encoder/w/Adam_1' is float64 there and float32 here: ",
+        "'net/head/Adam' is not in it and keeps its initial value"})
+    EXPECT_NE(notes.find(note), std::string::npos) << note << " in " << notes;
+}
+
+TEST_F(RestoringGraph, IsRefusedIfOneRuleIsLacking) {
+  RestoreRules strict = rules;
+  strict.missing = Missing::Fail;
+  EXPECT_THROW(changed().run("run", &strict, 0), NotFoundError);
+  strict = rules;
+  strict.cast = false;
+  EXPECT_THROW(changed().run("run", &strict, 0), InvalidArgumentError);
+  strict = rules;
+  strict.reshape = {};
+  EXPECT_THROW(changed().run("run", &strict, 0), InvalidArgumentError);
+}
+
+}  // namespace
+}  // namespace trainhook
