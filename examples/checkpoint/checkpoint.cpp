@@ -72,7 +72,9 @@ int main(int argc, char** argv) {
   added->add_option("out", other, "the new file: model.safetensors, or weights.npy with --tensor")->required();
   added->add_option("--tensor", choices.tensor, "the one of a .npy file");
   added->add_option("--only", choices.only, "what the names of the tensors begin with, such as net/");
-  added->add_option("--rename", choices.rename, "OLD=NEW: names that begin with OLD begin with NEW")
+  added
+      ->add_option("--rename", choices.rename,
+                   "OLD=NEW: names that begin with OLD, up to a '/', a '.' or their end, begin with NEW")
       ->allow_extra_args(false);
   added->add_option("--dtype", choices.dtype, "of floating-point tensors")
       ->check(CLI::IsMember({"float32", "float64", "float16", "bfloat16"}));
@@ -81,7 +83,9 @@ int main(int argc, char** argv) {
                   [&] { return import_checkpoint(path, other, choices.rename); });
   added->add_option("file", path, "or its model.safetensors.index.json")->required();
   added->add_option("out", other, "the new checkpoint")->required();
-  added->add_option("--rename", choices.rename, "OLD=NEW: names that begin with OLD begin with NEW")
+  added
+      ->add_option("--rename", choices.rename,
+                   "OLD=NEW: names that begin with OLD, up to a '/', a '.' or their end, begin with NEW")
       ->allow_extra_args(false);
   added = command("events", "what the event files of a directory hold", [&] { return events(path, as_json); });
   added->add_option("directory", path)->required();

@@ -16,6 +16,7 @@
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/rename.hpp>
 #include <trainhook/exchange.hpp>
 
 #include "commands.hpp"
@@ -43,12 +44,6 @@ std::vector<std::pair<std::string, std::string>> pairs_in(const std::vector<std:
     pairs.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
   return pairs;
-}
-
-std::string renamed(const std::string& name, const std::vector<std::pair<std::string, std::string>>& pairs) {
-  for (const auto& [beginning, replacement] : pairs)
-    if (name.starts_with(beginning)) return replacement + name.substr(beginning.size());
-  return name;
 }
 
 }  // namespace
@@ -85,7 +80,7 @@ int import_checkpoint(const std::string& file, const std::string& out, const std
   th::BundleWriter writer(out);
   std::map<std::string, std::string> names;
   for (const auto& [name, entry] : reader.entries()) {
-    const auto [place, is_new] = names.emplace(renamed(name, pairs), name);
+    const auto [place, is_new] = names.emplace(th::detail::renamed(name, pairs), name);
     if (!is_new)
       throw th::InvalidArgumentError("'{}' and '{}' would both be called '{}'", place->second, name, place->first);
   }
