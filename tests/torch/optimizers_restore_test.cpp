@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// An Adam's state of layers that got another name, restored by RestoreRules.
+/// An Adam's state of layers that got another name or have grown, restored by RestoreRules.
 #include <trainhook/torch/optimizers.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,8 @@
 
 #include <trainhook/checkpoint/restore_rules.hpp>
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/torch/modules.hpp>
@@ -22,10 +25,10 @@ namespace {
 
 /// Two layers, the first perhaps in a module `enc`, and the Adam that trains them.
 struct Program {
-  explicit Program(bool is_inside) {
+  explicit Program(bool is_inside, std::int64_t units = 1) {
     ::torch::nn::Module& parent =
         is_inside ? *net.register_module("enc", std::make_shared<::torch::nn::Module>()) : net;
-    parent.register_module("fc1", ::torch::nn::Linear(1, 1));
+    parent.register_module("fc1", ::torch::nn::Linear(1, units));
     net.register_module("fc10", ::torch::nn::Linear(1, 1));
     adam = std::make_unique<::torch::optim::Adam>(net.parameters());
     add_module(loop, "net", net);
@@ -75,6 +78,22 @@ TEST_F(RestoringOptimizer, GivesARenamedLayerTheStateThatItHad) {
     EXPECT_EQ(now.momentum("fc10.weight"), before.momentum("fc10.weight"));
   }
   EXPECT_NE(before.momentum("fc1.weight"), 0);
+}
+
+TEST_F(RestoringOptimizer, BeginsAnewForAGrownLayerWhoseStateIsLeftOut) {
+  Program now(false, 2);
+  RestoreRules rules{.reshape = [](const std::string&, const Tensor& saved, Tensor grown) {
+    grown.mutable_data<float>()[0] = saved.data<float>()[0];
+    return grown;
+  }};
+  EXPECT_THROW(now.restore(rules, saver, prefix), InvalidArgumentError) << "the momentum has another shape";
+  rules.rename = {{"adam/fc1", ""}};
+  now.restore(rules, saver, prefix);
+  EXPECT_EQ(now.parameter("fc1.weight")[0].item<float>(), before.parameter("fc1.weight").item<float>());
+  EXPECT_EQ(now.momentum("fc1.weight"), 0);
+  EXPECT_EQ(now.momentum("fc10.weight"), before.momentum("fc10.weight"));
+  now.step();
+  EXPECT_EQ(detail::find_state<::torch::optim::AdamParamState>(*now.adam, now.parameter("fc1.weight"))->step(), 1);
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ struct RestoreRules {
 
   /// The value of a variable whose shape in the checkpoint is another one, such as an embedding that has grown: a
   /// tensor in the model's shape, made of what was saved (in the model's dtype) and of the initial value. Empty: an
-  /// error.
+  /// error. It is not called for what `libtorch::add_optimizer` keeps of a layer that has grown; that begins anew if
+  /// `rename` leaves it out: `{"adam/fc2", ""}`.
   std::function<Tensor(const std::string& name, const Tensor& saved, const Tensor& initial)> reshape{};
 
   [[nodiscard]] TRAINHOOK_DECL operator std::shared_ptr<const RestorePolicy>() const;  // NOLINT(*-explicit-*)
