@@ -196,8 +196,8 @@ void BundleWriter::expect_complete() const {
     for (const TensorSlice& slice : entry.slices) stored += slice.shape_in(entry.shape).num_elements();
     if (stored == entry.shape.num_elements()) continue;
     if (options_.may_have_gaps) {
-      log_warning("checkpoint {} has {} of the {} elements of tensor {}{}: whoever needs another one cannot restore it", prefix_,
-                  stored, entry.shape.num_elements(), name, entry.shape);
+      log_warning("checkpoint {} has {} of the {} elements of tensor {}{}: whoever needs another one cannot restore it",
+                  prefix_, stored, entry.shape.num_elements(), name, entry.shape);
       continue;
     }
     throw FailedPreconditionError(
