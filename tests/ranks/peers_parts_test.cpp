@@ -58,14 +58,14 @@ struct Block {
 
 /// A rank's part of a field of `rows` rows, in `num_blocks` blocks.
 struct Program {
-  Program(int rank, int size, std::int64_t rows, std::int64_t columns, int num_blocks, const std::string& tensor)
-      : columns(columns) {
+  Program(int rank, int size, std::int64_t rows, std::int64_t num_columns, int num_blocks, const std::string& tensor)
+      : columns(num_columns) {
     const auto all = static_cast<std::int64_t>(size) * num_blocks;
     for (std::int64_t block = 0; block < num_blocks; ++block) {
       const std::int64_t number = block * size + rank;  // so that the blocks of a rank are not neighbours
-      const std::int64_t first = rows * number / all;
+      const std::int64_t begin = rows * number / all;
       const std::int64_t end = rows * (number + 1) / all;
-      blocks.push_back({first, std::vector<double>(static_cast<std::size_t>((end - first) * columns))});
+      blocks.push_back({begin, std::vector<double>(static_cast<std::size_t>((end - begin) * columns))});
     }
     for (Block& block : blocks) {
       for (std::size_t i = 0; i < block.values.size(); ++i) {
@@ -352,16 +352,16 @@ TEST_F(PartsTest, ATensorThatIsAnotherOneOnARankEndsAllRanks) {
 
 TEST_F(PartsTest, ElementsThatNoRankHasAreSaidAndNotSaved) {
   std::vector<double> only(4, 7.0);
-  const auto program = [&](Program& program, int rank) {
+  const auto with_edge = [&](Program& program, int rank) {
     if (rank == 1)
       program.loop.variable("edge", only, {.shape = {1, 4}, .part_of = {.shape = {2, 4}, .offset = {1, 0}}});
   };
-  EXPECT_THAT(train(2, 2, program), Each(""));
+  EXPECT_THAT(train(2, 2, with_edge), Each(""));
   EXPECT_EQ(log.count("checkpoint run/model.ckpt-2 has 4 of the 8 elements of tensor edge[2,4]: whoever needs another "
                       "one cannot restore it"),
             1U);
   only.assign(4, 0.0);
-  EXPECT_THAT(train(2, 4, program), Each(""));
+  EXPECT_THAT(train(2, 4, with_edge), Each(""));
   EXPECT_EQ(only, std::vector<double>(4, 7.0));
 }
 
