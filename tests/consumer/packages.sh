@@ -30,7 +30,7 @@ PKG_CONFIG_PATH=$pc:$folder/system/usr/share/pkgconfig "$root/tests/consumer/ins
 
 # The presets, in a folder that has the line of CONTRIBUTING.
 mkdir "$folder/source"
-ln -s "$root"/* "$root/.cmake" "$root/.ci" "$folder/source"
+ln -s "$root"/* "$root/.cmake" "$root/.ci" "$root/.github" "$folder/source"
 grep -o '{"version.*json"]}' "$root/.github/CONTRIBUTING.md" >"$folder/source/CMakeUserPresets.json"
 for preset in release dev; do
   (cd "$folder/source" && cmake --preset $preset -B "$folder/$preset") >"$folder/said.txt" 2>&1 || fail "the preset $preset: $(cat "$folder/said.txt")"
