@@ -70,7 +70,7 @@ void visit_number_type(DType dtype, const Visit& visit) {
     case DType::Double: return visit(double());
     case DType::Half: return visit(Half());
     case DType::BFloat16: return visit(BFloat16());
-    case DType::Int8: return visit(std::int8_t());
+    case DType::Int8: return visit(std::int8_t());  // NOLINT(bugprone-branch-clone): each has another type
     case DType::Int16: return visit(std::int16_t());
     case DType::Int32: return visit(std::int32_t());
     case DType::Int64: return visit(std::int64_t());
