@@ -99,8 +99,7 @@ Tensor VariableSlices::read(const CheckpointContents& contents, const SaveSliceI
   if (whole->dtype != variable.dtype || whole->shape != full) {
     throw InvalidArgumentError(
         "variable '{}' is a part of '{}', which is {}{} in the model and {}{} in checkpoint {}; restore it into a "
-        "model "
-        "whose parts are of the same tensor",
+        "model whose parts are of the same tensor",
         variable.name, slice.full_name, variable.dtype, full, whole->dtype, whole->shape, contents.path());
   }
   return contents.read(slice.full_name, region_of(slice));
