@@ -72,7 +72,7 @@ class Op {
     std::vector<th::KernelContext::Input> inputs;
     for (const th::Tensor& input : inputs_) inputs.push_back({.value = &input});
     th::Tensor* const outputs[] = {&result_};
-    th::KernelContext context(*node_, inputs, outputs, nullptr, scratch_);
+    th::KernelContext context(*node_, inputs, outputs, nullptr, scratch_, threads_);
     kernel_(context);
     return result_.data<float>().data();
   }
@@ -83,6 +83,7 @@ class Op {
   const th::Node* node_ = nullptr;
   th::Kernel kernel_;
   th::Tensor result_, scratch_;
+  th::detail::KernelThreads threads_{1};
 };
 
 /// Measures one row. @returns whether both give the same.

@@ -110,7 +110,7 @@ class Product {
   void ours() {
     const th::KernelContext::Input inputs[] = {{.value = &a_}, {.value = &b_}};
     th::Tensor* const outputs[] = {&ours_};
-    th::KernelContext context(node_, inputs, outputs, nullptr, scratch_);
+    th::KernelContext context(node_, inputs, outputs, nullptr, scratch_, threads_);
     kernel_(context);
   }
 
@@ -159,6 +159,7 @@ class Product {
 
   Case shape_;
   th::Tensor a_, b_, ours_, scratch_;
+  th::detail::KernelThreads threads_{1};
   th::Graph graph_;
   th::KernelGroup groups_[1] = {th::kernels::matmul()};
   const th::Node& node_;

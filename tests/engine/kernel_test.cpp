@@ -30,7 +30,7 @@ TEST(KernelTable, TakesTheKernelOfTheEarlierGroup) {
 class KernelContextTest : public ::testing::Test {
  protected:
   KernelContext context(std::span<const KernelContext::Input> inputs) {
-    return {*node_, inputs, outputs_, nullptr, scratch_};
+    return {*node_, inputs, outputs_, nullptr, scratch_, threads_};
   }
 
   Graph graph_;
@@ -38,6 +38,7 @@ class KernelContextTest : public ::testing::Test {
   Tensor result_;
   std::array<Tensor*, 1> outputs_{&result_};
   Tensor scratch_;
+  detail::KernelThreads threads_{1};
 };
 
 TEST_F(KernelContextTest, KeepsAnOutputsBufferFromRunToRun) {

@@ -21,6 +21,7 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/kernel.hpp>
+#include <trainhook/engine/kernel_threads.hpp>
 #include <trainhook/engine/plan.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
@@ -33,6 +34,11 @@ struct GraphSessionOptions {
   std::vector<KernelGroup> kernels{};  ///< if two groups have an op type, the earlier one is used
   std::uint64_t seed = 0;              ///< for random ops that were built without a seed; 0: a new one each time
   Clock* clock = nullptr;              ///< for timeouts and traces; null: the machine's
+
+  /// How many threads share the work of one kernel, the caller's included. 0: OMP_NUM_THREADS, or the processors that
+  /// the process may use. Results have the same bits for any number. Kernels too small to gain from it use one thread.
+  /// All sessions of a process share the threads. TensorFlow's `intra_op_parallelism_threads`.
+  std::size_t num_threads = 0;
 };
 
 /// An engine for graphs: holds the values of the variables, and makes and keeps a plan for each request. `execute` may
@@ -100,6 +106,7 @@ class GraphSession : public RunForms<GraphSession, false> {
   const detail::KernelTable kernels_;
   const std::uint64_t seed_;
   Clock& clock_;
+  detail::KernelThreads threads_;
   std::atomic<bool> closed_{false};
   std::array<std::atomic<detail::Plan*>, kRecent> recent_{};
 

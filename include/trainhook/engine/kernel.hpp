@@ -23,6 +23,7 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/engine/kernel_threads.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook {
@@ -104,8 +105,14 @@ class KernelContext {
   };
 
   KernelContext(const Node& node, std::span<const Input> inputs, std::span<Tensor* const> outputs, NodeState* state,
-                Tensor& scratch, const detail::RunDeadline* deadline = nullptr) noexcept
-      : node_(&node), inputs_(inputs), outputs_(outputs), state_(state), scratch_(&scratch), deadline_(deadline) {}
+                Tensor& scratch, detail::KernelThreads& threads, const detail::RunDeadline* deadline = nullptr) noexcept
+      : node_(&node),
+        inputs_(inputs),
+        outputs_(outputs),
+        state_(state),
+        scratch_(&scratch),
+        threads_(&threads),
+        deadline_(deadline) {}
 
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
   [[nodiscard]] std::size_t num_inputs() const noexcept { return inputs_.size(); }
@@ -166,6 +173,19 @@ class KernelContext {
     return reinterpret_cast<T*>(scratch_->overwrite_bytes().data());
   }
 
+  /// Calls `code(piece, worker)` for the pieces 0 to `count` - 1, at the same time on the session's threads, and
+  /// returns when all are done. The cut must depend on nothing but the inputs: then the result has the same bits for
+  /// any number of threads. A piece should take 50 us or more; a single one, or none, costs nothing. `worker` is below
+  /// `num_workers()` and no other piece has it at the same time, so that it may choose a part of `scratch`.
+  void for_each_piece(std::int64_t count, detail::KernelPiece code) const {
+    if (count == 1) {
+      code(0, 0);
+    } else {
+      threads_->run(count, code);
+    }
+  }
+  [[nodiscard]] std::size_t num_workers() const noexcept { return threads_->size(); }
+
   /// Waits on `changed` until `ready()` holds. @throws DeadlineExceededError if the run's timeout ends before.
   TRAINHOOK_DECL void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
                            FunctionRef<bool()> ready) const;
@@ -190,6 +210,7 @@ class KernelContext {
   std::span<Tensor* const> outputs_;
   NodeState* state_;
   Tensor* scratch_;
+  detail::KernelThreads* threads_;
   const detail::RunDeadline* deadline_;
 };
 

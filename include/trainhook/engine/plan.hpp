@@ -16,6 +16,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/kernel.hpp>
+#include <trainhook/engine/kernel_threads.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/session/run_args.hpp>
 
@@ -148,7 +149,7 @@ struct Plan {
 /// Runs a plan once.
 class PlanRun {
  public:
-  TRAINHOOK_DECL PlanRun(Plan& plan, Clock& clock, const RunRequest& request);
+  TRAINHOOK_DECL PlanRun(Plan& plan, KernelThreads& threads, Clock& clock, const RunRequest& request);
   PlanRun(const PlanRun&) = delete;
   PlanRun& operator=(const PlanRun&) = delete;
   TRAINHOOK_DECL ~PlanRun();
@@ -180,6 +181,7 @@ class PlanRun {
   [[noreturn]] TRAINHOOK_DECL void fail(const PlanStep& step, const Error& error) const;
 
   Plan& plan_;
+  KernelThreads& threads_;
   Clock& clock_;
   const RunRequest& request_;
   std::unique_ptr<Frame> frame_;

@@ -28,7 +28,8 @@ GraphSession::GraphSession(Graph& graph, const GraphSessionOptions& options)
     : graph_(graph),
       kernels_(options.kernels),
       seed_(options.seed),
-      clock_(options.clock == nullptr ? system_clock() : *options.clock) {}
+      clock_(options.clock == nullptr ? system_clock() : *options.clock),
+      threads_(options.num_threads) {}
 
 void GraphSession::execute(const RunRequest& request, std::span<Tensor> results) {
   if (closed_.load(std::memory_order_acquire)) throw FailedPreconditionError("Attempted to use a closed Session.");
@@ -43,7 +44,7 @@ void GraphSession::execute(const RunRequest& request, std::span<Tensor> results)
     return;
   }
   for (const Feed& feed : request.feed_dict) check_feed(feed);
-  detail::PlanRun(plan, clock_, request).run(results);
+  detail::PlanRun(plan, threads_, clock_, request).run(results);
 }
 
 std::vector<StateSpec> GraphSession::state() {

@@ -76,8 +76,8 @@ std::unique_ptr<Frame> Plan::new_frame() const {
   throw;
 }
 
-PlanRun::PlanRun(Plan& plan, Clock& clock, const RunRequest& request)
-    : plan_(plan), clock_(clock), request_(request), frame_(plan.take_frame()) {}
+PlanRun::PlanRun(Plan& plan, KernelThreads& threads, Clock& clock, const RunRequest& request)
+    : plan_(plan), threads_(threads), clock_(clock), request_(request), frame_(plan.take_frame()) {}
 
 PlanRun::~PlanRun() {
   for (std::uint32_t slot : plan_.borrowed) frame_->slot_values[slot] = Tensor();
@@ -168,8 +168,8 @@ void PlanRun::call_locked(const PlanStep& step) {
 }
 
 KernelContext PlanRun::context_of(const PlanStep& step) noexcept {
-  return {*step.node,      step.inputs.of(frame_->inputs),   step.outputs.of(frame_->outputs), step.state,
-          frame_->scratch, deadline_ ? &*deadline_ : nullptr};
+  return {*step.node, step.inputs.of(frame_->inputs),   step.outputs.of(frame_->outputs), step.state, frame_->scratch,
+          threads_,   deadline_ ? &*deadline_ : nullptr};
 }
 
 PlanRun::Locks::Locks(std::span<VariableState* const> variables) : variables_(variables) {

@@ -15,6 +15,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/initial_values.hpp>
+#include <trainhook/engine/kernel_threads.hpp>
 #include <trainhook/engine/slots.hpp>
 #include <trainhook/graph/graph.hpp>
 
@@ -39,7 +40,8 @@ std::vector<std::unique_ptr<Tensor>> fold(Node& node, const Kernel& kernel,
     outputs.push_back(results.emplace_back(std::make_unique<Tensor>()).get());
   Tensor scratch;
   try {
-    KernelContext context(node, inputs, outputs, nullptr, scratch);
+    KernelThreads alone(1);
+    KernelContext context(node, inputs, outputs, nullptr, scratch, alone);
     kernel(context);
     context.check_outputs();
   } catch (const Error&) { return {}; }
