@@ -35,6 +35,13 @@ namespace trainhook::detail {
   return strides;
 }
 
+/// The offset of element `i`, counted in storage order, of a tensor of shape `whole` that has these strides.
+[[nodiscard]] inline std::int64_t offset_of(std::int64_t i, const Shape& whole, const Ints& strides) {
+  std::int64_t offset = 0;
+  for (std::size_t axis = whole.rank(); axis-- > 0; i /= whole[axis]) offset += i % whole[axis] * strides[axis];
+  return offset;
+}
+
 /// Calls `run(x_offset, y_offset, at, count, x_stride, y_stride)` for each innermost run of the broadcast shape;
 /// strides are 0 or 1.
 template <class Run>

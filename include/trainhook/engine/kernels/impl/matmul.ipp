@@ -5,6 +5,7 @@
 
 #include <trainhook/engine/kernels.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <Eigen/Core>
 
 #include <trainhook/engine/kernels/broadcast.hpp>
+#include <trainhook/engine/kernels/cut.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/gathered_product.hpp>
@@ -23,18 +25,46 @@ namespace detail {
 
 using namespace trainhook::detail;
 
+/// A part of a row-major matrix, whose rows may be farther apart than they are long.
+template <class T>
+using MatrixPart =
+    Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0, Eigen::OuterStride<>>;
+template <class T>
+using ConstMatrixPart =
+    Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0, Eigen::OuterStride<>>;
+
 /// `rows x inner` times `inner x columns`, all row-major. A transposed factor is stored the other way round.
 template <class T>
 struct Product {
-  ConstMatrixMap<T> a;
-  ConstMatrixMap<T> b;
+  ConstMatrixPart<T> a;
+  ConstMatrixPart<T> b;
   bool transpose_a;
   bool transpose_b;
 
   [[nodiscard]] std::int64_t rows() const { return transpose_a ? a.cols() : a.rows(); }
   [[nodiscard]] std::int64_t inner() const { return transpose_a ? a.rows() : a.cols(); }
   [[nodiscard]] std::int64_t columns() const { return transpose_b ? b.rows() : b.cols(); }
+
+  /// How many elements lie between one row of the product's first factor and the next, and one column and the next.
+  [[nodiscard]] std::int64_t row_stride_of_a() const { return transpose_a ? 1 : a.outerStride(); }
+  [[nodiscard]] std::int64_t column_stride_of_a() const { return transpose_a ? a.outerStride() : 1; }
+
+  /// The product that gives these rows and columns of the result.
+  [[nodiscard]] Product part(Range of_rows, Range of_columns) const {
+    const auto cut = [](const ConstMatrixPart<T>& matrix, bool cuts_columns, Range range) {
+      return cuts_columns ? ConstMatrixPart<T>(matrix.data() + range.begin, matrix.rows(), range.size(),
+                                               Eigen::OuterStride<>(matrix.outerStride()))
+                          : ConstMatrixPart<T>(matrix.data() + range.begin * matrix.outerStride(), range.size(),
+                                               matrix.cols(), Eigen::OuterStride<>(matrix.outerStride()));
+    };
+    return {cut(a, transpose_a, of_rows), cut(b, !transpose_b, of_columns), transpose_a, transpose_b};
+  }
 };
+
+template <class T>
+ConstMatrixPart<T> whole_matrix(const T* elements, std::int64_t rows, std::int64_t columns) {
+  return {elements, rows, columns, Eigen::OuterStride<>(columns)};
+}
 
 /// @throws InvalidArgumentError unless the inputs are matrices that can be multiplied.
 template <class T>
@@ -42,7 +72,7 @@ Product<T> product_of_inputs(const KernelContext& context, bool transpose_a, boo
   const auto matrix = [&](std::size_t i) {
     const Shape& shape = context.shape(i);
     if (shape.rank() != 2) throw InvalidArgumentError("both factors must be matrices");
-    return ConstMatrixMap<T>(context.data<T>(i).data(), shape[0], shape[1]);
+    return whole_matrix(context.data<T>(i).data(), shape[0], shape[1]);
   };
   const Product<T> product{matrix(0), matrix(1), transpose_a, transpose_b};
   const std::int64_t inner_of_b = transpose_b ? product.b.cols() : product.b.rows();
@@ -54,7 +84,7 @@ Product<T> product_of_inputs(const KernelContext& context, bool transpose_a, boo
 }
 
 template <class T>
-void multiply_by_eigen(const Product<T>& product, MatrixMap<T> result) {
+void multiply_by_eigen(const Product<T>& product, MatrixPart<T> result) {
   const auto& [a, b, transpose_a, transpose_b] = product;
   if (transpose_a && transpose_b) {
     result.noalias() = a.transpose() * b.transpose();
@@ -69,22 +99,26 @@ void multiply_by_eigen(const Product<T>& product, MatrixMap<T> result) {
 
 /// Multiplies integers, which are not worth the code of a fast product. Strides serve all transpositions.
 template <class T>
-void multiply_integers(const Product<T>& product, MatrixMap<T> result) {
+void multiply_integers(const Product<T>& product, MatrixPart<T> result) {
   using Strides = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
   using Strided = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0, Strides>;
-  const auto strides = [](bool is_transposed, std::int64_t width) {
-    return is_transposed ? Strides(1, width) : Strides(width, 1);
+  const auto strides = [](bool is_transposed, std::int64_t stride) {
+    return is_transposed ? Strides(1, stride) : Strides(stride, 1);
   };
   const auto& [a, b, transpose_a, transpose_b] = product;
-  result = Strided(a.data(), product.rows(), product.inner(), strides(transpose_a, a.cols()))
-               .lazyProduct(Strided(b.data(), product.inner(), product.columns(), strides(transpose_b, b.cols())));
+  result =
+      Strided(a.data(), product.rows(), product.inner(), strides(transpose_a, a.outerStride()))
+          .lazyProduct(Strided(b.data(), product.inner(), product.columns(), strides(transpose_b, b.outerStride())));
 }
 
 /// A column times a row.
 template <class T>
-void multiply_outer(const Product<T>& product, MatrixMap<T> result) {
-  const ConstArrayMap<T> row(product.b.data(), result.cols());
-  for (std::int64_t i = 0; i < result.rows(); ++i) result.row(i) = product.a.data()[i] * row.matrix().transpose();
+void multiply_outer(const Product<T>& product, MatrixPart<T> result) {
+  const std::int64_t stride_of_b = product.transpose_b ? product.b.outerStride() : 1;
+  const Eigen::Map<const Eigen::Array<T, 1, Eigen::Dynamic>, 0, Eigen::InnerStride<>> row(
+      product.b.data(), result.cols(), Eigen::InnerStride<>(stride_of_b));
+  for (std::int64_t i = 0; i < result.rows(); ++i)
+    result.row(i) = product.a.data()[i * product.row_stride_of_a()] * row.matrix();
 }
 
 /// Whether our own product is faster. Eigen copies both factors before it multiplies; ours reads them as they are. The
@@ -107,40 +141,89 @@ bool is_skinny(const Product<T>& product) {
 }
 
 template <class T>
-void multiply_skinny(KernelContext& context, const Product<T>& product, MatrixMap<T> result) {
-  const std::int64_t rows = product.rows();
-  const std::int64_t inner = product.inner();
-  const std::int64_t columns = product.columns();
+void multiply_skinny(const Product<T>& product, MatrixPart<T> result, T* packing) {
   multiply_gathered<T>({.a = product.a.data(),
-                        .rows = {1, rows, 0, product.transpose_a ? 1 : inner},
-                        .inner = {1, inner, 0, product.transpose_a ? rows : 1},
+                        .rows = {1, product.rows(), 0, product.row_stride_of_a()},
+                        .inner = {1, product.inner(), 0, product.column_stride_of_a()},
                         .b = product.b.data(),
-                        .b_stride = columns,
-                        .columns = columns,
+                        .b_stride = product.b.outerStride(),
+                        .columns = product.columns(),
                         .result = result.data(),
-                        .result_rows = {1, rows, 0, columns},
-                        .packing = context.scratch<T>(kPackingSize<T>)});
+                        .result_rows = {1, product.rows(), 0, result.outerStride()},
+                        .packing = packing});
+}
+
+/// What a product is computed with, which is chosen for the whole of it, so that it does not depend on the cut.
+enum class Multiplier { Integers, Outer, Skinny, Eigen };
+
+template <class T>
+Multiplier multiplier_of(const Product<T>& product) {
+  if constexpr (!std::is_floating_point_v<T>) return Multiplier::Integers;
+  if (product.inner() == 1) return Multiplier::Outer;
+  return is_skinny(product) ? Multiplier::Skinny : Multiplier::Eigen;
 }
 
 template <class T>
-void multiply_into(KernelContext& context, const Product<T>& product, MatrixMap<T> result) {
-  if (result.size() == 0) return;
+void multiply_by(Multiplier multiplier, const Product<T>& product, MatrixPart<T> result, T* packing) {
   if constexpr (!std::is_floating_point_v<T>) {
     multiply_integers(product, result);
-  } else if (product.inner() == 1) {
+  } else if (multiplier == Multiplier::Outer) {
     multiply_outer(product, result);
-  } else if (is_skinny(product)) {
-    multiply_skinny(context, product, result);
+  } else if (multiplier == Multiplier::Skinny) {
+    multiply_skinny(product, result, packing);
   } else {
     multiply_by_eigen(product, result);
   }
+}
+
+/// Multiply-adds that are worth a thread's while.
+inline constexpr std::int64_t kProductPiece = std::int64_t{1} << 20;
+
+/// How a product is cut into blocks of rows and columns. Each block copies its rows and columns of the factors once
+/// more, which does not count if it has enough of both.
+struct ProductCut {
+  Cut rows;
+  Cut columns;
+
+  ProductCut(std::int64_t num_rows, std::int64_t inner, std::int64_t num_columns)
+      : rows{num_rows, block_of(num_rows, inner * (std::min)(num_columns, kBlock))},
+        columns{num_columns, block_of(num_columns, inner * rows.block)} {}
+
+  [[nodiscard]] std::int64_t size() const noexcept { return rows.size() * columns.size(); }
+
+ private:
+  static constexpr std::int64_t kBlock = 256;
+
+  /// At least kBlock, and enough for a piece of work if each costs `cost`.
+  static std::int64_t block_of(std::int64_t count, std::int64_t cost) {
+    const std::int64_t enough = (kProductPiece + cost - 1) / (std::max)(cost, std::int64_t{1});
+    const std::int64_t block = (std::max)(kBlock, (enough + 63) / 64 * 64);
+    return (std::min)(block, (std::max)(count, std::int64_t{1}));
+  }
+};
+
+template <class T>
+T* packing_of_workers(const KernelContext& context, bool is_needed, std::int64_t pieces) {
+  if (!is_needed) return nullptr;
+  return context.scratch<T>(kPackingSize<T> * (pieces > 1 ? context.num_workers() : 1));
 }
 
 template <class T>
 void multiply(KernelContext& context, bool transpose_a, bool transpose_b) {
   const Product<T> product = product_of_inputs<T>(context, transpose_a, transpose_b);
   const Shape shape{product.rows(), product.columns()};
-  multiply_into(context, product, MatrixMap<T>(context.output<T>(0, shape).data(), shape[0], shape[1]));
+  T* const result = context.output<T>(0, shape).data();
+  if (shape.num_elements() == 0) return;
+  const Multiplier multiplier = multiplier_of(product);
+  const ProductCut cut(product.rows(), product.inner(), product.columns());
+  T* const packing = packing_of_workers<T>(context, multiplier == Multiplier::Skinny, cut.size());
+  context.for_each_piece(cut.size(), [&](std::int64_t piece, std::size_t worker) {
+    const Range rows = cut.rows[piece / cut.columns.size()];
+    const Range columns = cut.columns[piece % cut.columns.size()];
+    const MatrixPart<T> part(result + rows.begin * shape[1] + columns.begin, rows.size(), columns.size(),
+                             Eigen::OuterStride<>(shape[1]));
+    multiply_by(multiplier, product.part(rows, columns), part, packing + (packing ? worker * kPackingSize<T> : 0));
+  });
 }
 
 /// Matrices in the last two dimensions; those before them are broadcast.
@@ -165,18 +248,25 @@ void multiply_batches(KernelContext& context, bool transpose_a, bool transpose_b
   const std::int64_t rows = dims[dims.size() - 2];
   const std::int64_t columns = dims[dims.size() - 1];
   T* const result = context.output<T>(0, shape_of_ints(dims)).data();
-  const auto product_at = [&](std::int64_t a_at, std::int64_t b_at, std::int64_t at) {
-    const Product<T> product{{context.data<T>(0).data() + a_at * a.num_elements(), a[0], a[1]},
-                             {context.data<T>(1).data() + b_at * b.num_elements(), b[0], b[1]},
-                             transpose_a,
+  if (rows * columns == 0) return;
+  const auto product_at = [&](std::int64_t a_at, std::int64_t b_at, std::int64_t at, T* packing) {
+    const Product<T> product{whole_matrix(context.data<T>(0).data() + a_at * a.num_elements(), a[0], a[1]),
+                             whole_matrix(context.data<T>(1).data() + b_at * b.num_elements(), b[0], b[1]), transpose_a,
                              transpose_b};
-    multiply_into(context, product, MatrixMap<T>(result + at * rows * columns, rows, columns));
+    const MatrixPart<T> to(result + at * rows * columns, rows, columns, Eigen::OuterStride<>(columns));
+    multiply_by(multiplier_of(product), product, to, packing);
   };
-  for_each_run(batch, broadcast_strides(batch_a, batch), broadcast_strides(batch_b, batch),
-               [&](std::int64_t a_at, std::int64_t b_at, std::int64_t at, std::int64_t count, std::int64_t a_stride,
-                   std::int64_t b_stride) {
-                 for (std::int64_t i = 0; i < count; ++i) product_at(a_at + i * a_stride, b_at + i * b_stride, at + i);
-               });
+  const std::int64_t cost = (std::max)(rows * columns * a[transpose_a ? 0 : 1], std::int64_t{1});
+  const Cut cut{batch.num_elements(), (kProductPiece + cost - 1) / cost};
+  T* const packing = packing_of_workers<T>(context, std::is_floating_point_v<T>, cut.size());
+  const Ints a_strides = broadcast_strides(batch_a, batch);
+  const Ints b_strides = broadcast_strides(batch_b, batch);
+  context.for_each_piece(cut.size(), [&](std::int64_t piece, std::size_t worker) {
+    const Range range = cut[piece];
+    for (std::int64_t i = range.begin; i < range.end; ++i)
+      product_at(offset_of(i, batch, a_strides), offset_of(i, batch, b_strides), i,
+                 packing + (packing ? worker * kPackingSize<T> : 0));
+  });
 }
 
 /// The kernel that calls `code.operator()<T>(context, transpose_a, transpose_b)`, as the attributes say.
