@@ -4,14 +4,14 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
 #include <vector>
 
-#include <Eigen/Core>
-
 #include <trainhook/engine/graph_session.hpp>
+#include <trainhook/engine/kernel_threads.hpp>
 #include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/model/layers.hpp>
@@ -29,7 +29,7 @@ constexpr std::int64_t kBatch = 32;
 
 class Ours {
  public:
-  Ours()
+  explicit Ours(std::size_t num_threads)
       : x_(th::placeholder(graph_, th::DType::Float, {th::kUnknownDim, 28, 28, 1}, "x")),
         y_(th::placeholder(graph_, th::DType::Int64, {th::kUnknownDim}, "y")),
         loss_(build_loss()),
@@ -37,7 +37,8 @@ class Ours {
         session_(graph_,
                  {.kernels = {th::kernels::array(), th::kernels::conv(), th::kernels::math(), th::kernels::matmul(),
                               th::kernels::nn(), th::kernels::pool(), th::kernels::random(), th::kernels::reduction(),
-                              th::kernels::state(), th::kernels::training()}}) {
+                              th::kernels::state(), th::kernels::training()},
+                  .num_threads = num_threads}) {
     session_.run(th::global_variables_initializer(graph_));
     std::mt19937 random(7);
     std::uniform_real_distribution<float> pixel(0, 1);
@@ -74,18 +75,36 @@ class Ours {
 }  // namespace
 
 int main() {
-  Eigen::setNbThreads(1);
-  Ours ours;
-  float sink = ours.step();
+  Ours ours(1);
+  Ours with_all_threads(0);
+  float sink = ours.step() + with_all_threads.step();
   std::vector<double> times;
-  th::bench::TensorFlow tensorflow("conv_step_32");
-  for (int round = 0; round < 10; ++round) {  // by turns, so that whatever else the machine does meets both
+  std::vector<double> times_of_all;
+  const auto milliseconds = [&sink](Ours& model) {
     constexpr int kSteps = 10;
-    times.push_back(1e3 / kSteps * th::bench::seconds([&] {
-                      for (int i = 0; i < kSteps; ++i) sink += ours.step();
-                    }));
+    return 1e3 / kSteps * th::bench::seconds([&] {
+             for (int i = 0; i < kSteps; ++i) sink += model.step();
+           });
+  };
+  th::bench::TensorFlow tensorflow("conv_step_32");
+  th::bench::TensorFlow tensorflow_all("conv_step_32", "TRAINHOOK_BENCH_PEERS_ALL_THREADS");
+  for (int round = 0; round < 10; ++round) {  // by turns, so that whatever else the machine does meets all
+    times.push_back(milliseconds(ours));
     tensorflow.measure();
+    times_of_all.push_back(milliseconds(with_all_threads));
+    tensorflow_all.measure();
   }
-  tensorflow.report({.name = "conv_step_32", .ours = th::bench::median(times), .unit = "ms", .goal = 1});
+  const double one = th::bench::median(times);
+  const double all = th::bench::median(times_of_all);
+  tensorflow.report({.name = "conv_step_32", .ours = one, .unit = "ms", .goal = 1});
+  tensorflow_all.report({.name = "conv_step_32_tensorflow_threads", .ours = all, .unit = "ms", .goal = 1});
+  if (th::detail::usable_processors() > 1)
+    th::bench::report({.name = "conv_step_32_threads",
+                       .ours = one / all,
+                       .peer = 1,
+                       .peer_name = "one thread",
+                       .unit = "times",
+                       .goal = 1.7,
+                       .more_is_better = true});
   return std::isfinite(sink) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

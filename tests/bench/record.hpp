@@ -77,7 +77,9 @@ template <class Work>
 /// `questions` and `answers`.
 class TensorFlow {
  public:
-  explicit TensorFlow(std::string question) : question_(std::move(question)) {}
+  /// `variable` is that of the environment that says where the process is: one with one thread, or another.
+  explicit TensorFlow(std::string question, const char* variable = "TRAINHOOK_BENCH_PEERS")
+      : question_(std::move(question)), variable_(variable) {}
 
   /// Measures once; without such a process nothing happens.
   void measure() {
@@ -95,7 +97,7 @@ class TensorFlow {
 
  private:
   [[nodiscard]] std::optional<double> ask() const {
-    const char* folder = std::getenv("TRAINHOOK_BENCH_PEERS");
+    const char* folder = std::getenv(variable_);
     if (folder == nullptr) return std::nullopt;
     const int questions =
         ::open((std::string(folder) + "/questions").c_str(), O_WRONLY | O_NONBLOCK);  // fails where nobody reads them
@@ -114,6 +116,7 @@ class TensorFlow {
   }
 
   std::string question_;
+  const char* variable_;
   std::vector<double> figures_;
 };
 

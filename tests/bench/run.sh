@@ -35,7 +35,7 @@ records=$build/records.jsonl
 table_head() { printf '%-36s%10s%10s %-12s%-22s%10s  %s\n' name ours peer unit "peer's name" ratio goal >&2; }
 
 if [ ${#programs[@]} != 0 ]; then
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTRAINHOOK_COMPILE_OPTIONS=-march=native \
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DTRAINHOOK_BUILD_TESTS=OFF -DTRAINHOOK_BUILD_EXAMPLES=OFF -DTRAINHOOK_BUILD_BENCHMARKS=ON >&2
   for name in "${programs[@]}"; do
     case $name in
@@ -45,24 +45,29 @@ if [ ${#programs[@]} != 0 ]; then
   done
   cmake --build "$build" --target "${programs[@]/%/_bench}" "${variants[@]}" >&2
 
-  # TensorFlow waits in a process of its own for what the benchmarks ask, through two named pipes.
+  # TensorFlow waits in processes of its own, one with one thread and one with its defaults, for what the benchmarks ask, through named pipes.
   export TRAINHOOK_BENCH_DIR=${TRAINHOOK_BENCH_DIR:-$build}
   peers=$(mktemp -d)
-  tensorflow=""
-  trap '[ -z "$tensorflow" ] || kill "$tensorflow" 2>/dev/null; rm -rf "$peers"' EXIT
-  mkfifo "$peers/questions" "$peers/answers"
+  tensorflow=()
+  trap '[ ${#tensorflow[@]} = 0 ] || kill "${tensorflow[@]}" 2>/dev/null; rm -rf "$peers"' EXIT
   python=${TRAINHOOK_TENSORFLOW_PYTHON:-}
   if [ -z "$python" ] && environment=$("$root/.ci/tensorflow" "$root/build/interop/venv"); then python=$environment/bin/python; fi
   if [ -n "$python" ]; then
-    "$python" "$root/tests/bench/tensorflow_peers.py" "$peers" 2>"$build/tensorflow.log" &
-    tensorflow=$!
-    # The first answer comes when TensorFlow is loaded, and never where that failed.
-    if timeout 180 bash -c 'echo ready >"$1/questions" && read -r _ <"$1/answers"' _ "$peers"; then
-      export TRAINHOOK_BENCH_PEERS=$peers
+    ready=yes
+    for threads in 1 0; do
+      mkdir "$peers/$threads"
+      mkfifo "$peers/$threads/questions" "$peers/$threads/answers"
+      "$python" "$root/tests/bench/tensorflow_peers.py" "$peers/$threads" $threads 2>>"$build/tensorflow.log" &
+      tensorflow+=($!)
+      # The first answer comes when TensorFlow is loaded, and never where that failed.
+      timeout 180 bash -c 'echo ready >"$1/questions" && read -r _ <"$1/answers"' _ "$peers/$threads" || ready=no
+    done
+    if [ $ready = yes ]; then
+      export TRAINHOOK_BENCH_PEERS=$peers/1 TRAINHOOK_BENCH_PEERS_ALL_THREADS=$peers/0
     else
       tail -n 3 "$build/tensorflow.log" >&2
-      kill "$tensorflow" 2>/dev/null || true
-      tensorflow=""
+      kill "${tensorflow[@]}" 2>/dev/null || true
+      tensorflow=()
     fi
   fi
   [ -n "${TRAINHOOK_BENCH_PEERS:-}" ] || echo "run.sh: TensorFlow 2.15 is missing, and with it the rows beside it" >&2
@@ -77,10 +82,10 @@ if [ ${#programs[@]} != 0 ]; then
     fi
   done
   for variant in "${variants[@]}"; do "$build/tests/bench/$variant" >>"$records"; done
-  if [ -n "$tensorflow" ]; then
-    echo quit >"$peers/questions"
-    wait "$tensorflow" || true
-    tensorflow=""
+  if [ ${#tensorflow[@]} != 0 ]; then
+    for threads in 1 0; do echo quit >"$peers/$threads/questions"; done
+    wait "${tensorflow[@]}" || true
+    tensorflow=()
   fi
 fi
 if [ $compile = yes ]; then

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow's own figures: tensorflow_peers.py FOLDER. Each line from the named pipe FOLDER/questions is the name of a measurement; it is
+"""TensorFlow's own figures: tensorflow_peers.py FOLDER THREADS. Each line from the named pipe FOLDER/questions is the name of a measurement; it is
 made once and its figure, or "missing", goes to FOLDER/answers. "quit" ends it.
 
-One thread, graph mode, variables as TensorFlow 1 has them: what our benchmarks do, done with TensorFlow.
+Graph mode, variables as TensorFlow 1 has them: what our benchmarks do, done with TensorFlow. THREADS is 1, or 0 for its defaults.
 """
 
 import os
@@ -17,7 +17,9 @@ answers = os.open(os.path.join(sys.argv[1], "answers"), os.O_RDWR)
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+threads = int(sys.argv[2])
+if threads:
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
 import numpy as np
 import tensorflow as tf
@@ -28,7 +30,7 @@ v1.disable_eager_execution()
 v1.disable_resource_variables()
 v1.logging.set_verbosity(v1.logging.ERROR)
 
-CONFIG = v1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
+CONFIG = v1.ConfigProto(intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads)
 NEVER = 1 << 40
 PARTS, ELEMENTS = 8, 12_500_000  # 400 MB of floats
 
@@ -162,6 +164,24 @@ def mlp_step(batch):
             yield 1e6 * per_step(lambda: session.run([train, loss], feed), 100)
 
 
+def mlp_wide(width, batch):
+    """Milliseconds of a training step of three dense layers with Adam."""
+    with v1.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, width])
+        layer = x
+        for i in range(3):
+            kernel = v1.get_variable(f"kernel{i}", [width, width], initializer=v1.glorot_uniform_initializer())
+            layer = tf.nn.relu(layer @ kernel + v1.get_variable(f"bias{i}", [width], initializer=v1.zeros_initializer()))
+        loss = tf.reduce_mean(tf.square(layer))
+        train = v1.train.AdamOptimizer(1e-4).minimize(loss, v1.train.get_or_create_global_step())
+        session = v1.Session(config=CONFIG)
+        session.run(v1.global_variables_initializer())
+        feed = {x: np.random.RandomState(7).rand(batch, width).astype(np.float32)}
+        per_step(lambda: session.run([train, loss], feed), 3)
+        while True:
+            yield 1e3 * per_step(lambda: session.run([train, loss], feed), 5)
+
+
 def conv_step(batch):
     """Milliseconds of a training step of a small convolutional classifier with Adam."""
     with v1.Graph().as_default():
@@ -221,6 +241,8 @@ MEASUREMENTS = {
     "mlp_step_1": lambda: mlp_step(1),
     "mlp_step_32": lambda: mlp_step(32),
     "mlp_step_128": lambda: mlp_step(128),
+    "mlp_wide_1024": lambda: mlp_wide(1024, 64),
+    "mlp_wide_2048": lambda: mlp_wide(2048, 128),
 }
 
 
