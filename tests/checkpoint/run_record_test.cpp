@@ -94,6 +94,17 @@ TEST_F(RunRecordTest, ThatLacksTheCommandLineDoesNotDifferByIt) {
   EXPECT_EQ(without.differences(record), "");
 }
 
+TEST_F(RunRecordTest, SaysThatTheKernelsAreOfAnotherWidthIfBothAreKnown) {
+  RunRecord before = record;
+  RunRecord now = record;
+  before.kernel_width = "avx2";
+  EXPECT_EQ(before.differences(now), "");
+  EXPECT_EQ(now.differences(before), "");
+  now.kernel_width = "sse2";
+  EXPECT_EQ(before.differences(now),
+            "its kernels used avx2, these use sse2 and give other last bits (an engine's `width` fixes it)");
+}
+
 TEST_F(RunRecordTest, CanBeReadByItsUserOnlyAlsoInPlaceOfAFileThatAllCouldRead) {
   const support::TemporaryFolder folder;
   const auto path = std::filesystem::path(folder.path()) / "run.pbtxt";

@@ -8,11 +8,11 @@
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
 class FileSystem;
-class Graph;
 
 namespace detail {
 
@@ -24,6 +24,7 @@ struct RunRecord {
   std::uint32_t graph_digest = 0;  ///< CRC32C of the GraphDef
   std::int64_t random_seed = 0;    ///< of the graph
   std::string restored{};          ///< what was not plain in a restore by rules; it differs from nothing
+  std::string kernel_width{};      ///< of the engine; empty if unknown, which differs from nothing
 
   bool operator==(const RunRecord&) const = default;
 
@@ -31,8 +32,9 @@ struct RunRecord {
   [[nodiscard]] TRAINHOOK_DECL std::string differences(const RunRecord& now) const;
 };
 
-/// The record of this process and `graph`, which must not change afterwards.
+/// The record of this process and `graph`, which must not change afterwards; and of the engine that runs it.
 [[nodiscard]] TRAINHOOK_DECL RunRecord run_record_of(const Graph& graph);
+[[nodiscard]] TRAINHOOK_DECL RunRecord run_record_of(SessionRef session);
 
 TRAINHOOK_DECL void write_run_record(FileSystem& file_system, const std::string& directory, const RunRecord& record);
 

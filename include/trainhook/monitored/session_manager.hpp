@@ -136,7 +136,7 @@ class SessionManager {
                                                                       const RestoreOptions& from,
                                                                       const InitOptions& init) const;
   // Describes when a checkpoint was written, and how this run differs from the one that wrote it.
-  [[nodiscard]] TRAINHOOK_DECL std::string about_the_writer(const Graph& graph, const std::string& prefix) const;
+  [[nodiscard]] TRAINHOOK_DECL std::string about_the_writer(SessionRef session, const std::string& prefix) const;
   TRAINHOOK_DECL std::vector<std::string> candidates_of(const Graph& graph, const RestoreOptions& from) const;
   TRAINHOOK_DECL static std::optional<std::string> why_not(const Graph& graph, const std::string& prefix);
   TRAINHOOK_DECL void initialize(SessionRef session, const InitOptions& init) const;

@@ -39,6 +39,9 @@ namespace trainhook {
 ///
 /// An engine that draws random numbers may also have `set_rank(rank, size)`. A session of a job of several ranks calls
 /// it before the first step, and from then on the engine draws the numbers of that rank.
+///
+/// An engine that chooses its code by the processor may also have `kernel_width()`, a `std::string_view` that names the
+/// choice, such as "avx2". A run that resumes with another one logs that its numbers will differ in their last bits.
 template <class S>
 concept SessionLike = requires(S& session, const RunRequest& request, std::span<Tensor> results,
                                std::span<const std::string> names, std::span<const NamedTensor> entries) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <trainhook/session/run_forms.hpp>
@@ -28,6 +29,7 @@ struct SessionTable {
   Tensor (*saved_value)(void*, std::string_view);
   std::function<Tensor()> (*deferred_value)(void*, std::string_view);
   void (*set_rank)(void*, int rank, int size);
+  std::string_view (*kernel_width)(void*);
 };
 
 /// A session that returns the values of a snapshot one at a time.
@@ -36,29 +38,12 @@ concept GivesSavedValues = requires(S& session, std::string_view name) {
   { session.saved_value(name) } -> std::same_as<Tensor>;
 };
 
-template <class S>
-constexpr auto saved_value_of() noexcept {
-  Tensor (*function)(void*, std::string_view) = nullptr;
-  if constexpr (GivesSavedValues<S>)
-    function = [](void* session, std::string_view name) { return static_cast<S*>(session)->saved_value(name); };
-  return function;
-}
-
-template <class S>
-constexpr auto deferred_value_of() noexcept {
-  std::function<Tensor()> (*function)(void*, std::string_view) = nullptr;
-  if constexpr (requires(S& session, std::string_view name) {
-                  { session.deferred_value(name) } -> std::same_as<std::function<Tensor()>>;
-                })
-    function = [](void* session, std::string_view name) { return static_cast<S*>(session)->deferred_value(name); };
-  return function;
-}
-
-template <class S>
-constexpr auto set_rank_of() noexcept {
-  void (*function)(void*, int, int) = nullptr;
-  if constexpr (requires(S& session) { session.set_rank(0, 1); })
-    function = [](void* session, int rank, int size) { static_cast<S*>(session)->set_rank(rank, size); };
+/// `call` for a session of type `S`; null if the call does not take it.
+template <class S, class Result, class... Args, class Call>
+constexpr auto if_it_has(Call /*call*/) noexcept {
+  Result (*function)(void*, Args...) = nullptr;
+  if constexpr (std::is_invocable_v<Call, S&, Args...>)
+    function = [](void* session, Args... args) -> Result { return Call()(*static_cast<S*>(session), args...); };
   return function;
 }
 
@@ -72,9 +57,18 @@ inline constexpr SessionTable kSessionTable{
     [](void* session, std::span<const std::string> names) { return static_cast<S*>(session)->snapshot(names); },
     [](void* session, std::span<const NamedTensor> entries) { static_cast<S*>(session)->load(entries); },
     [](void* session) { static_cast<S*>(session)->close(); },
-    saved_value_of<S>(),
-    deferred_value_of<S>(),
-    set_rank_of<S>(),
+    if_it_has<S, Tensor, std::string_view>(
+        []<GivesSavedValues T>(T& session, std::string_view name) { return session.saved_value(name); }),
+    if_it_has<S, std::function<Tensor()>, std::string_view>(
+        [](auto& session, std::string_view name) requires requires { session.deferred_value(name); } {
+          return session.deferred_value(name);
+        }),
+    if_it_has<S, void, int, int>(
+        [](auto& session, int rank, int size) requires requires { session.set_rank(rank, size); } {
+          session.set_rank(rank, size);
+        }),
+    if_it_has<S, std::string_view>(
+        [](auto& session) requires requires { session.kernel_width(); } { return session.kernel_width(); }),
 };
 
 }  // namespace detail
@@ -109,6 +103,11 @@ class SessionRef : public RunForms<SessionRef, true> {
   /// Tells the session which rank of a job it is, if it has a `set_rank`.
   void set_rank(int rank, int size) const {
     if (table_->set_rank != nullptr) table_->set_rank(session_, rank, size);
+  }
+
+  /// The session's `kernel_width`; empty if it has none.
+  [[nodiscard]] std::string_view kernel_width() const {
+    return table_->kernel_width == nullptr ? std::string_view() : table_->kernel_width(session_);
   }
 
   void load(std::span<const NamedTensor> entries) const { table_->load(session_, entries); }

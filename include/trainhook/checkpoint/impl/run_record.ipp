@@ -32,7 +32,8 @@ namespace trainhook::detail {
 template <>
 inline constexpr auto kFields<RunRecord> =
     std::tuple(field(1, "command_line", &RunRecord::command_line), field(2, "graph_digest", &RunRecord::graph_digest),
-               field(3, "random_seed", &RunRecord::random_seed), field(4, "restored", &RunRecord::restored));
+               field(3, "random_seed", &RunRecord::random_seed), field(4, "restored", &RunRecord::restored),
+               field(5, "kernel_width", &RunRecord::kernel_width));
 
 inline constexpr std::string_view kRunRecordFile = "run.pbtxt";
 
@@ -43,6 +44,10 @@ std::string RunRecord::differences(const RunRecord& now) const {
     add("the command line is another one");  // which may have secrets, and a log has many readers
   if (random_seed != now.random_seed) add(fmt::format("the seed was {} and is {}", random_seed, now.random_seed));
   if (graph_digest != now.graph_digest) add("the graph is another one");
+  if (!kernel_width.empty() && !now.kernel_width.empty() && kernel_width != now.kernel_width) {
+    add(fmt::format("its kernels used {}, these use {} and give other last bits (an engine's `width` fixes it)",
+                    kernel_width, now.kernel_width));
+  }
   return text;
 }
 
@@ -65,6 +70,12 @@ RunRecord run_record_of(const Graph& graph) {
   return {.command_line = utf8_text(command_line(), "the command line"),
           .graph_digest = digest,
           .random_seed = graph.random_seed()};
+}
+
+RunRecord run_record_of(SessionRef session) {
+  RunRecord record = run_record_of(session.graph());
+  record.kernel_width = session.kernel_width();
+  return record;
 }
 
 void write_run_record(FileSystem& file_system, const std::string& directory, const RunRecord& record) {

@@ -31,14 +31,14 @@ void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, detail::Sessi
 
 void CheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   if (!job_->is_restored(session)) {
-    job_->describe(session.graph());
+    job_->describe(session);
     save(*job_, session, job_->global_step(session));
   }
   if (job_->is_stopped_by_listener(session)) coordinator.request_stop();
 }
 
 SessionRunArgs CheckpointSaverHook::before_run(SessionRunContext& context) {
-  if (!job_->is_described()) job_->describe(context.session().graph());
+  if (!job_->is_described()) job_->describe(context.session());
   return {};
 }
 

@@ -54,7 +54,7 @@ class CheckpointJob {
   [[nodiscard]] TRAINHOOK_DECL bool is_restored(SessionRef session);
 
   /// Writes the description of the graph, once per graph: a recovery does not change it.
-  TRAINHOOK_DECL void describe(const Graph& graph);
+  TRAINHOOK_DECL void describe(SessionRef session);
   [[nodiscard]] bool is_described() const noexcept { return described_; }
 
   [[nodiscard]] TRAINHOOK_DECL bool is_due(SessionRunContext& context) const;

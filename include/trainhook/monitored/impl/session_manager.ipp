@@ -202,7 +202,7 @@ void SessionManager::restore_newest(SessionRef session, const RestoreOptions& fr
     const std::optional<std::string> damage = try_restore(session, prefix, from, init);
     if (!damage) {
       report_.prefix = prefix;
-      log_info("Restored {}.{}", prefix, about_the_writer(session.graph(), prefix));
+      log_info("Restored {}.{}", prefix, about_the_writer(session, prefix));
       return;
     }
     log_warning("checkpoint {} is skipped: {}", prefix, *damage);
@@ -236,12 +236,12 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
   return std::nullopt;
 }
 
-std::string SessionManager::about_the_writer(const Graph& graph, const std::string& prefix) const try {
+std::string SessionManager::about_the_writer(SessionRef session, const std::string& prefix) const try {
   std::string text;
   const double age = clock().wall_seconds() - file_system().modification_time(prefix + ".index");
   if (age >= 0) text = fmt::format(" It was written {} ago", duration_text(std::chrono::duration<double>(age)));
   if (const auto writer = detail::read_run_record(file_system(), parent_path(prefix))) {
-    if (const std::string other = writer->differences(detail::run_record_of(graph)); !other.empty())
+    if (const std::string other = writer->differences(detail::run_record_of(session)); !other.empty())
       text += fmt::format("{} by a run that differs: {}", text.empty() ? " It was written" : "", other);
   }
   return text.empty() ? text : text + ".";

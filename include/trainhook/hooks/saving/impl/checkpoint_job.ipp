@@ -110,12 +110,13 @@ bool CheckpointJob::is_restored(SessionRef session) {
   return true;
 }
 
-void CheckpointJob::describe(const Graph& graph) {
+void CheckpointJob::describe(SessionRef session) {
   if (described_) return;
   described_ = true;
+  const Graph& graph = session.graph();
   meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
   try {
-    RunRecord record = run_record_of(graph);
+    RunRecord record = run_record_of(session);
     if (!options_.save_command_line) record.command_line.clear();
     renew_run_record(services_->file_system(), options_.checkpoint_dir, std::move(record));
   } catch (const Error& error) { log_warning("{}: a later run will not know this one: {}", hook_, error); }
