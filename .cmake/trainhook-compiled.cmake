@@ -1,16 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-# trainhook_compiled_library(<name> OF <target> INCLUDE <folder> SOURCES <list>... [FAST_SOURCES <list>...] [LINK <target>...] [DEFINITIONS <definition>...]):
-# the static library trainhook::<name>, made from the library's own lists of bodies, include/trainhook/<list>.hpp, one source file for each; nothing if
-# there is no header-only target trainhook::<target>. FAST_SOURCES are compiled with -O3, which kernels gain from, the others with -O2. Used by the
-# build and, from the installed package, by every project that finds it.
+set(TRAINHOOK_WIDTHS all CACHE STRING "Vector widths of the compiled kernels on x86-64: all (sse2, avx2 and avx512; the program chooses), native (of this machine's processor), or one (of the compiler's options)")
+set_property(CACHE TRAINHOOK_WIDTHS PROPERTY STRINGS all native one)
+if(NOT TRAINHOOK_WIDTHS MATCHES "^(all|native|one)$")
+  message(FATAL_ERROR "trainhook: TRAINHOOK_WIDTHS is all, native or one, not '${TRAINHOOK_WIDTHS}'")
+endif()
+
+# trainhook_find_widths(<variable>): the widths that the engine has beside that of the compiler's options: avx2 and avx512, or none if there is to be
+# one, if options choose a processor or instrument the code, or if the tools that hide symbols are not there. Nor with libc++, which takes an error
+# that a hidden kernel throws for one of another type.
+function(trainhook_find_widths variable)
+  set(${variable} "" PARENT_SCOPE)
+  get_directory_property(directory_options COMPILE_OPTIONS)
+  set(options "${CMAKE_CXX_FLAGS} ${directory_options} ${TRAINHOOK_COMPILE_OPTIONS}")
+  if(CMAKE_BUILD_TYPE)
+    string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+    string(APPEND options " ${CMAKE_CXX_FLAGS_${build_type}}")
+  endif()
+  if(NOT TRAINHOOK_WIDTHS STREQUAL all OR options MATCHES "-(m(arch|avx|sse)|fsanitize|flto|fprofile|-coverage|stdlib=libc[+][+])"
+      OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" OR NOT CMAKE_SIZEOF_VOID_P EQUAL 8 OR NOT CMAKE_SYSTEM_NAME STREQUAL Linux)
+    return()
+  endif()
+  execute_process(COMMAND ${CMAKE_LINKER} --help OUTPUT_VARIABLE help ERROR_QUIET)
+  if(NOT CMAKE_OBJCOPY OR NOT help MATCHES "--force-group-allocation")
+    message(STATUS "trainhook: kernels of one vector width, because the linker or objcopy cannot hide symbols")
+    return()
+  endif()
+  set(${variable} avx2 avx512 PARENT_SCOPE)
+endfunction()
+
+# trainhook_wide_object(<library> <width> <source>...): puts the sources, compiled for the vectors of a width, into the library as one object that shows
+# the linker nothing but trainhook_vector_kernels_<width>. What is inline in them must not be merged with that of other files, which would then hold
+# instructions that an older processor lacks; for the same reason no link-time optimisation sees into them.
+function(trainhook_wide_object library width)
+  set(objects ${library}_${width})
+  add_library(${objects} OBJECT EXCLUDE_FROM_ALL ${ARGN})
+  set(options -mavx2 -mfma)
+  if(width STREQUAL avx512)
+    list(APPEND options -mavx512f -mavx512dq -mavx512bw -mavx512vl)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    list(APPEND options -fno-gnu-unique)
+    if(width STREQUAL avx512)  # g++ 12 takes the undefined operands in its own intrinsics for mistakes (GCC bug 105593)
+      list(APPEND options -Wno-uninitialized -Wno-maybe-uninitialized)
+    endif()
+  endif()
+  target_compile_options(${objects} PRIVATE ${options} $<TARGET_PROPERTY:${library},COMPILE_OPTIONS>)
+  target_link_libraries(${objects} PRIVATE $<TARGET_PROPERTY:${library},LINK_LIBRARIES>)
+  target_compile_definitions(${objects} PRIVATE $<TARGET_PROPERTY:${library},COMPILE_DEFINITIONS>)
+  set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON INTERPROCEDURAL_OPTIMIZATION OFF)
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/${library}/kernels_${width}${CMAKE_CXX_OUTPUT_EXTENSION})
+  add_custom_command(OUTPUT ${object}
+    COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o ${object} $<TARGET_OBJECTS:${objects}>
+    COMMAND ${CMAKE_OBJCOPY} --keep-global-symbol=trainhook_vector_kernels ${object}
+    COMMAND ${CMAKE_OBJCOPY} --redefine-sym trainhook_vector_kernels=trainhook_vector_kernels_${width} ${object}
+    DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> COMMAND_EXPAND_LISTS VERBATIM)
+  set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  target_sources(${library} PRIVATE ${object})
+endfunction()
+
+# trainhook_compiled_library(<name> OF <target> INCLUDE <folder> SOURCES <list>... [FAST_SOURCES <list>...] [VECTOR_SOURCES <list>...] [LINK <target>...]
+# [DEFINITIONS <definition>...]): the static library trainhook::<name>, made from the library's own lists of bodies, include/trainhook/<list>.hpp, one
+# source file for each; nothing if there is no header-only target trainhook::<target>. FAST_SOURCES are compiled with -O3, which kernels gain from, and
+# VECTOR_SOURCES too, once for each vector width; the others with -O2. Used by the build and, from the installed package, by every project that finds it.
 function(trainhook_compiled_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OF;INCLUDE" "SOURCES;FAST_SOURCES;LINK;DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OF;INCLUDE" "SOURCES;FAST_SOURCES;VECTOR_SOURCES;LINK;DEFINITIONS")
   if(TARGET trainhook::${name} OR NOT TARGET trainhook::${arg_OF})
     return()
   endif()
   add_library(trainhook_${name} STATIC EXCLUDE_FROM_ALL)
   add_library(trainhook::${name} ALIAS trainhook_${name})
-  foreach(list IN LISTS arg_SOURCES arg_FAST_SOURCES)
+  set(vector_sources)
+  foreach(list IN LISTS arg_SOURCES arg_FAST_SOURCES arg_VECTOR_SOURCES)
     if(NOT EXISTS ${arg_INCLUDE}/trainhook/${list}.hpp)
       message(FATAL_ERROR "trainhook: there is no ${list}.hpp in ${arg_INCLUDE}/trainhook; install trainhook again")
     endif()
@@ -20,15 +80,28 @@ function(trainhook_compiled_library name)
     file(CONFIGURE OUTPUT ${source} CONTENT "#include <trainhook/${list}.hpp>\n" @ONLY)
     # In every kind of build: in one for debugging, the user's own files are not optimised; the library is, or training would crawl.
     set(optimisation -O2)
-    if(list IN_LIST arg_FAST_SOURCES)
+    if(list IN_LIST arg_FAST_SOURCES OR list IN_LIST arg_VECTOR_SOURCES)
       set(optimisation -O3)
     endif()
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${optimisation};${TRAINHOOK_COMPILE_OPTIONS}")
+    set(native $<$<STREQUAL:${TRAINHOOK_WIDTHS},native>:-march=native>)
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${optimisation};${native};${TRAINHOOK_COMPILE_OPTIONS}")
     target_sources(trainhook_${name} PRIVATE ${source})
+    if(list IN_LIST arg_VECTOR_SOURCES)
+      list(APPEND vector_sources ${source})
+    endif()
   endforeach()
   target_link_libraries(trainhook_${name} PUBLIC ${arg_LINK} trainhook::${arg_OF})
   target_compile_definitions(trainhook_${name} PUBLIC TRAINHOOK_SEPARATE_COMPILATION PRIVATE ${arg_DEFINITIONS})
   set_target_properties(trainhook_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(vector_sources)
+    trainhook_find_widths(widths)
+    if(widths)
+      target_compile_definitions(trainhook_${name} PRIVATE TRAINHOOK_WIDTHS)
+    endif()
+    foreach(width IN LISTS widths)
+      trainhook_wide_object(trainhook_${name} ${width} ${vector_sources})
+    endforeach()
+  endif()
 endfunction()
 
 # trainhook_compiled_libraries(<include folder>): all of them, as far as their header-only targets exist.
@@ -48,8 +121,8 @@ function(trainhook_compiled_libraries include)
   trainhook_compiled_library(exchange_compiled OF exchange INCLUDE ${include} SOURCES exchange/impl/src LINK trainhook::compiled)
   # It sees Eigen under a name of its own: its inline functions must not merge with those of a user's file that is built for another processor.
   trainhook_compiled_library(engine_compiled OF engine INCLUDE ${include} SOURCES engine/impl/src_1
-    FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3 engine/kernels/impl/src_4
-      engine/kernels/impl/src_5 engine/kernels/impl/src_6 engine/kernels/impl/src_7 engine/kernels/impl/src_8 engine/kernels/impl/src_9
+    FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3
+    VECTOR_SOURCES engine/kernels/impl/src_4 engine/kernels/impl/src_5 engine/kernels/impl/src_6 engine/kernels/impl/src_7
     LINK trainhook::model_compiled trainhook::media_compiled DEFINITIONS Eigen=trainhook_eigen)
   trainhook_compiled_library(compat_compiled OF compat INCLUDE ${include} SOURCES compat/impl/src_1 compat/ops/impl/src
     FAST_SOURCES compat/kernels/impl/src LINK trainhook::engine_compiled DEFINITIONS Eigen=trainhook_eigen)

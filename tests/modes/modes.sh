@@ -94,14 +94,49 @@ test_names_of_eigen() {
   done
 }
 
+# wide_objects <library> <width>...: for each width the library has one object, and the linker can merge nothing of it with other files: it gives one
+# symbol, its table of kernels, and no weak one.
+test_wide_objects() {
+  local library=$1 width given
+  shift
+  [ "$(ar t "$library" | grep -c '^kernels_')" = $# ] || fail "the library has other objects than of these widths: $*"
+  cd "$work"
+  for width in "$@"; do
+    ar x "$library" "kernels_$width.o"
+    given=$(nm "kernels_$width.o" | awk '$(NF - 1) ~ /^[A-TV-Zuvw]$/ { print $(NF - 1), $NF }')
+    [ "$given" = "T trainhook_vector_kernels_$width" ] || fail "kernels_$width.o shows the linker: $(head -n 5 <<<"$given")"
+    if readelf --section-groups "kernels_$width.o" | grep -q COMDAT; then fail "kernels_$width.o has groups of sections, which linkers merge"; fi
+  done
+}
+
+# older_processors <quickstart> <program>: what is linked with wide kernels runs on emulated processors that lack them, one without AVX and one without
+# AVX-512, and uses the widest that is there.
+test_older_processors() {
+  local cpu width
+  printf '#include <immintrin.h>\nint main(int n, char**) { return _mm256_extract_epi32(_mm256_add_epi32(_mm256_set1_epi32(n), _mm256_set1_epi32(-1)), 0); }\n' \
+    >"$work/avx2.cpp"
+  "$compiler" -mavx2 "$work/avx2.cpp" -o "$work/avx2"
+  qemu-x86_64 -cpu Haswell "$work/avx2" || fail "the emulated Haswell has no AVX2"
+  if qemu-x86_64 -cpu Nehalem "$work/avx2" 2>"$work/said"; then fail "the emulated Nehalem has AVX2"; fi
+  for cpu in Nehalem:sse2 Haswell:avx2; do
+    width=${cpu#*:} cpu=${cpu%:*}
+    mkdir "$work/$cpu"
+    cd "$work/$cpu"
+    qemu-x86_64 -cpu "$cpu" "$2" >said 2>&1 || fail "$2 fails on a $cpu: $(tail -n 5 said)"
+    qemu-x86_64 -cpu "$cpu" "$1" --data synthetic --steps 30 --model-dir run >said 2>&1 || fail "$1 fails on a $cpu: $(tail -n 5 said)"
+    grep -qx "kernel_width: \"$width\"" run/run.pbtxt || fail "a $cpu uses other kernels than $width: $(cat run/run.pbtxt)"
+  done
+}
+
 # same_bits <number of checkpoints> <program> <program>: both modes print the same, and write the same checkpoints and graphs. (State files hold
-# times.)
+# times.) On x86-64 an emulated processor runs both, one with a single width of vectors: a compiled library would choose a wider one.
 test_same_bits() {
-  local compared=0 checkpoints=$1 file mode
+  local compared=0 checkpoints=$1 file mode emulator=""
+  if [ "$(uname -m)" = x86_64 ]; then emulator="qemu-x86_64 -cpu Nehalem"; fi
   shift
   for mode in 1 2; do
     mkdir "$work/$mode"
-    (cd "$work/$mode" && "$1" >printed) || fail "$1 failed"
+    (cd "$work/$mode" && $emulator "$1" >printed) || fail "$1 failed"
     shift
   done
   cat "$work/1/printed"

@@ -19,9 +19,9 @@ namespace kernels {
 
 }  // namespace kernels
 
-/// A GraphSession with every kernel group of `kernels::all()`, on Eigen, single-threaded: the same binary on the same
-/// kind of CPU gives the same bits. Groups given in the options come first, so that they add op types and replace
-/// kernels.
+/// A GraphSession with every kernel group of `kernels::all()`, on Eigen. The same binary gives the same bits for any
+/// number of threads, and on all processors if the options name a `width`. Groups given in the options come first, so
+/// that they add op types and replace kernels.
 class EigenSession final : public GraphSession {
  public:
   TRAINHOOK_DECL explicit EigenSession(Graph& graph);

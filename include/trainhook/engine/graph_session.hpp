@@ -22,6 +22,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/engine/kernel_threads.hpp>
+#include <trainhook/engine/kernel_width.hpp>
 #include <trainhook/engine/plan.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
@@ -39,6 +40,11 @@ struct GraphSessionOptions {
   /// the process may use. Results have the same bits for any number. Kernels too small to gain from it use one thread.
   /// All sessions of a process share the threads. TensorFlow's `intra_op_parallelism_threads`.
   std::size_t num_threads = 0;
+
+  /// The width of vectors that the kernels use: "sse2", "avx2" or "avx512", of which a program that is linked with the
+  /// compiled library has all; on other processors, and header-only, there is one. Empty: the widest that the processor
+  /// has. Another width gives other bits: name one if runs are to be the same on different machines.
+  std::string width{};
 };
 
 /// An engine for graphs: holds the values of the variables, and makes and keeps a plan for each request. `execute` may
@@ -53,6 +59,9 @@ class GraphSession : public RunForms<GraphSession, false> {
   ~GraphSession() = default;
 
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
+
+  /// The width of vectors that the kernels use, as `GraphSessionOptions::width` names it.
+  [[nodiscard]] std::string_view kernel_width() const noexcept { return width_.name; }
 
   /// Computes the fetches in one run. A repeated request costs a comparison, and allocates nothing from its third time
   /// on. Kernels treat denormal floats as zero.
@@ -103,6 +112,7 @@ class GraphSession : public RunForms<GraphSession, false> {
   [[nodiscard]] TRAINHOOK_DECL NodeState& named_state(const std::string& name);
 
   Graph& graph_;
+  const detail::KernelWidth& width_;
   const detail::KernelTable kernels_;
   const std::uint64_t seed_;
   Clock& clock_;

@@ -23,10 +23,19 @@
 #include <trainhook/session/session_like.hpp>
 
 namespace trainhook {
+namespace detail {
+
+inline std::vector<KernelGroup> groups_of(const KernelWidth& width, std::vector<KernelGroup> groups) {
+  for (KernelGroup& group : groups) group = width.of(group);
+  return groups;
+}
+
+}  // namespace detail
 
 GraphSession::GraphSession(Graph& graph, const GraphSessionOptions& options)
     : graph_(graph),
-      kernels_(options.kernels),
+      width_(detail::kernel_width(options.width)),
+      kernels_(detail::groups_of(width_, options.kernels)),
       seed_(options.seed),
       clock_(options.clock == nullptr ? system_clock() : *options.clock),
       threads_(options.num_threads) {}

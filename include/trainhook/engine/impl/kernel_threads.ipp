@@ -12,16 +12,18 @@
 #include <exception>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
+#include <sched.h>
+#include <unistd.h>
+
+#if __has_include(<Eigen/ThreadPool>)  // from Eigen 5 on
+#include <Eigen/ThreadPool>
+#else
 #include <unsupported/Eigen/CXX11/ThreadPool>
+#endif
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/engine/denormals.hpp>
-
-#ifdef __linux__
-#include <sched.h>
-#endif
 
 namespace trainhook::detail {
 
@@ -35,11 +37,9 @@ std::size_t usable_processors() noexcept {
     if (error == std::errc{} && threads > 0)
       return (std::min)(threads, kMostThreads);  // of a list, "4,2", the outermost level
   }
-#ifdef __linux__
-  cpu_set_t allowed;
+  cpu_set_t allowed;  // for machines of up to 1024 processors
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return static_cast<std::size_t>(CPU_COUNT(&allowed));
-#endif
-  return (std::max)(std::thread::hardware_concurrency(), 1U);
+  return static_cast<std::size_t>((std::clamp)(::sysconf(_SC_NPROCESSORS_ONLN), 1L, long{kMostThreads}));
 }
 
 class KernelThreads::Pool : public Eigen::ThreadPool {

@@ -14,6 +14,7 @@
 #include <trainhook/engine/impl/initial_values.ipp>
 #include <trainhook/engine/impl/kernel.ipp>
 #include <trainhook/engine/impl/kernel_threads.ipp>
+#include <trainhook/engine/impl/kernel_width.ipp>
 #include <trainhook/engine/impl/node_kinds.ipp>
 #include <trainhook/engine/impl/plan.ipp>
 #include <trainhook/engine/impl/planner.ipp>

@@ -14,5 +14,3 @@
 #include <trainhook/engine/kernels/impl/src_5.hpp>
 #include <trainhook/engine/kernels/impl/src_6.hpp>
 #include <trainhook/engine/kernels/impl/src_7.hpp>
-#include <trainhook/engine/kernels/impl/src_8.hpp>
-#include <trainhook/engine/kernels/impl/src_9.hpp>

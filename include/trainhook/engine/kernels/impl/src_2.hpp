@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Arithmetic of elements.
+/// Selection, rankings, images of other sizes, and functions of single elements that few graphs use.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/engine/kernels/impl/math.ipp>
+#include <trainhook/engine/kernels/impl/ranking.ipp>
+#include <trainhook/engine/kernels/impl/resize.ipp>
+#include <trainhook/engine/kernels/impl/selection.ipp>
 #include <trainhook/engine/kernels/impl/special.ipp>

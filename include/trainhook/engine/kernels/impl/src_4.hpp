@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Convolutions and pooling.
+/// Vector kernels: arithmetic of elements.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/engine/kernels/impl/conv.ipp>
-#include <trainhook/engine/kernels/impl/depthwise.ipp>
-#include <trainhook/engine/kernels/impl/pool.ipp>
-#include <trainhook/engine/kernels/impl/resize.ipp>
+#include <trainhook/engine/kernels/impl/math.ipp>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Activations, losses and normalization.
+/// Vector kernels: products of matrices.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/engine/kernels/impl/nn.ipp>
-#include <trainhook/engine/kernels/impl/normalization.ipp>
+#include <trainhook/engine/kernels/impl/matmul.ipp>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reductions and rankings.
+/// Vector kernels: convolutions and pooling.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/engine/kernels/impl/ranking.ipp>
-#include <trainhook/engine/kernels/impl/reduction.ipp>
+#include <trainhook/engine/kernels/impl/conv.ipp>
+#include <trainhook/engine/kernels/impl/depthwise.ipp>
+#include <trainhook/engine/kernels/impl/pool.ipp>

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of vector_kernels.hpp.
+#pragma once
+
+#include <trainhook/engine/kernels/vector_kernels.hpp>
+
+#include <trainhook/engine/kernels.hpp>
+
+namespace trainhook::kernels::detail {
+
+extern "C" const VectorKernels* trainhook_vector_kernels() noexcept {
+  static const VectorKernels groups{conv(),          depthwise(), math(),      matmul(),  nn(),
+                                    normalization(), pool(),      reduction(), training()};
+  return &groups;
+}
+
+}  // namespace trainhook::kernels::detail
