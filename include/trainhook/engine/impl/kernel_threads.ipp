@@ -67,13 +67,16 @@ KernelThreads::~KernelThreads() = default;
 /// Lives as long as a session uses it, so that no thread outlives the last one. A session that wants more helpers than
 /// there are starts a pool of its own size, which later sessions share.
 std::shared_ptr<KernelThreads::Pool> KernelThreads::shared_pool(std::size_t helpers) {
-  static std::mutex mutex;
-  static std::weak_ptr<Pool> shared;
-  const std::scoped_lock lock(mutex);
-  std::shared_ptr<Pool> pool = shared.lock();
+  struct Shared {
+    std::mutex mutex;
+    std::weak_ptr<Pool> pool;
+  };
+  static Shared* const shared = new Shared;  // never destroyed, as system_clock()
+  const std::scoped_lock lock(shared->mutex);
+  std::shared_ptr<Pool> pool = shared->pool.lock();
   if (pool == nullptr || static_cast<std::size_t>(pool->NumThreads()) < helpers) {
     pool = std::make_shared<Pool>(static_cast<int>((std::max)(helpers, usable_processors() - 1)));
-    shared = pool;
+    shared->pool = pool;
   }
   return pool;
 }
