@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -27,6 +28,16 @@ namespace {
 using namespace std::chrono_literals;
 using testing::Script;
 using testing::ScriptedSession;
+
+/// An engine that chooses its kernels by the processor.
+class EngineOfAProcessor final : public ScriptedSession {
+ public:
+  EngineOfAProcessor(Script& script, std::string_view width) : ScriptedSession(script), width_(width) {}
+  [[nodiscard]] std::string_view kernel_width() const { return width_; }
+
+ private:
+  std::string_view width_;
+};
 
 /// What each rank threw; `use` gets the rank and its session.
 std::vector<std::string> create_all(int size, const std::function<void(int rank, Script& script)>& prepare,
@@ -109,6 +120,35 @@ TEST(RankSessionCreator, NoRankHasASessionIfOneCannotMakeIt) {
                                        : "Internal: rank " + std::to_string(broken) + " has failed: out of memory";
       EXPECT_EQ(errors[rank], expected);
     }
+  }
+}
+
+TEST(RankSessionCreator, NoRankHasASessionIfOneOfThemHasAnotherProcessorsKernels) {
+  for (const std::string_view width : {"avx2", "sse2"}) {
+    testing::ThreadedRanks job(3);
+    std::vector<std::string> errors;
+    for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
+           const auto agreement = std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s});
+           Script script;
+           const auto open = [&] {
+             return OwnedSession::make<EngineOfAProcessor>(script, ranks->rank() == 1 ? width : "avx2");
+           };
+           ChiefSessionCreator alone(script.graph(), open, ChiefSessionCreatorOptions());
+           RankSessionCreator creator(agreement, alone);
+           try {
+             static_cast<void>(creator.create_session());
+           } catch (...) {
+             agreement->fail(std::current_exception(), 60s);
+             throw;
+           }
+         }))
+      errors.push_back(error != nullptr ? describe(error) : "");
+    if (width == "avx2") {
+      EXPECT_EQ(errors, std::vector<std::string>(3));
+      continue;
+    }
+    for (const std::string& error : errors)
+      EXPECT_NE(error.find("use sse2 and those of rank 0 avx2, so their last bits differ"), std::string::npos) << error;
   }
 }
 

@@ -49,7 +49,7 @@ class StartRounds {
 /// checkpoint: they check their own state in the one that rank 0 names, before it restores it, then read only their own
 /// state and strings from it, by the same RestoreRules if there are any, and get the variables' values from rank 0. No
 /// rank continues before all have their
-/// session, and none starts if the directory is not the same for all.
+/// session, and none starts if the directory is not the same for all, or the width of the engine's kernels.
 class RankSessionCreator final : public SessionCreator {
  public:
   /// @param alone how a process alone would make its session; a checkpoint is restored from its `checkpoint_dir`
@@ -62,6 +62,7 @@ class RankSessionCreator final : public SessionCreator {
   class Token;
 
   TRAINHOOK_DECL void expect_shared_directory() const;
+  TRAINHOOK_DECL void expect_same_kernels(SessionRef session) const;
   TRAINHOOK_DECL void share(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();

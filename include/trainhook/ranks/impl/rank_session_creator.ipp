@@ -63,12 +63,24 @@ OwnedSession RankSessionCreator::create_session() {
   expect_shared_directory();
   OwnedSession owned = rounds_->rank() == 0 ? create_as_chief() : create_as_other();
   try {
+    expect_same_kernels(owned.session);
     rounds_->settle();
   } catch (...) {
     owned.close();
     throw;
   }
   return owned;
+}
+
+// On processors of different kinds an engine may choose differently, and the ranks' models would drift apart.
+void RankSessionCreator::expect_same_kernels(SessionRef session) const {
+  const std::string own(session.kernel_width());
+  const std::string chiefs = rounds_->from_chief(own);
+  if (own == chiefs) return;
+  throw FailedPreconditionError(
+      "the kernels of rank {}, on {}, use {} and those of rank 0 {}, so their last bits differ; "
+      "give the engines of all ranks one `width` that all machines have",
+      rounds_->rank(), host_name(), own, chiefs);
 }
 
 /// A file that exists as long as this.

@@ -179,26 +179,27 @@ void multiply_by(Multiplier multiplier, const Product<T>& product, MatrixPart<T>
 /// Multiply-adds that are worth a thread's while.
 inline constexpr std::int64_t kProductPiece = std::int64_t{1} << 20;
 
-/// How a product is cut into blocks of rows and columns. Each block copies its rows and columns of the factors once
-/// more, which does not count if it has enough of both.
+/// How a product is cut into blocks of rows and columns.
 struct ProductCut {
   Cut rows;
   Cut columns;
 
-  ProductCut(std::int64_t num_rows, std::int64_t inner, std::int64_t num_columns)
-      : rows{num_rows, block_of(num_rows, inner * (std::min)(num_columns, kBlock))},
-        columns{num_columns, block_of(num_columns, inner * rows.block)} {}
+  ProductCut(Multiplier multiplier, std::int64_t num_rows, std::int64_t inner, std::int64_t num_columns) {
+    // Eigen copies the rows and columns of each block, which does not count if it has enough of both.
+    const std::int64_t least = multiplier == Multiplier::Eigen ? 256 : 24;
+    rows = {num_rows, block_of(num_rows, inner * (std::min)(num_columns, kColumns), least)};
+    columns = {num_columns, block_of(num_columns, inner * rows.block, kColumns)};
+  }
 
   [[nodiscard]] std::int64_t size() const noexcept { return rows.size() * columns.size(); }
 
  private:
-  static constexpr std::int64_t kBlock = 256;
+  static constexpr std::int64_t kColumns = 256;
 
-  /// At least kBlock, and enough for a piece of work if each costs `cost`.
-  static std::int64_t block_of(std::int64_t count, std::int64_t cost) {
-    const std::int64_t enough = (kProductPiece + cost - 1) / (std::max)(cost, std::int64_t{1});
-    const std::int64_t block = (std::max)(kBlock, (enough + 63) / 64 * 64);
-    return (std::min)(block, (std::max)(count, std::int64_t{1}));
+  /// A multiple of `least` that is enough for a piece of work if each costs `cost`, but not more than `count`.
+  static std::int64_t block_of(std::int64_t count, std::int64_t cost, std::int64_t least) {
+    const std::int64_t enough = kProductPiece / (std::max)(cost, std::int64_t{1}) + 1;
+    return (std::max)((std::min)((enough + least - 1) / least * least, count), std::int64_t{1});
   }
 };
 
@@ -215,7 +216,7 @@ void multiply(KernelContext& context, bool transpose_a, bool transpose_b) {
   T* const result = context.output<T>(0, shape).data();
   if (shape.num_elements() == 0) return;
   const Multiplier multiplier = multiplier_of(product);
-  const ProductCut cut(product.rows(), product.inner(), product.columns());
+  const ProductCut cut(multiplier, product.rows(), product.inner(), product.columns());
   T* const packing = packing_of_workers<T>(context, multiplier == Multiplier::Skinny, cut.size());
   context.for_each_piece(cut.size(), [&](std::int64_t piece, std::size_t worker) {
     const Range rows = cut.rows[piece / cut.columns.size()];
