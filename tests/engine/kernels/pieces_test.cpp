@@ -16,7 +16,7 @@ namespace {
 
 TEST(Pieces, CoverAllElementsOnce) {
   for (const auto& [size, expected] : std::vector<std::pair<std::size_t, std::vector<Eigen::Index>>>{
-           {0, {}}, {1, {0, 1}}, {1024, {0, 1024}}, {1025, {0, 1024, 1024, 1}}}) {
+           {0, {}}, {1, {0, 1}}, {kPiece, {0, kPiece}}, {kPiece + 1, {0, kPiece, kPiece, 1}}}) {
     std::vector<Eigen::Index> found;
     in_pieces(size, [&](Eigen::Index at, Eigen::Index count) { found.insert(found.end(), {at, count}); });
     EXPECT_EQ(found, expected) << size;

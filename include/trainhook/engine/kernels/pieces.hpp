@@ -7,10 +7,12 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include <Eigen/Core>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 
 #if defined(__SSE2__)
@@ -19,7 +21,9 @@
 
 namespace trainhook::detail {
 
-inline constexpr Eigen::Index kPiece = 1024;
+/// Larger pieces are slower, although they fit: if the arrays begin at the same place of a page, so do their pieces,
+/// and displace each other. Adam takes 1.6 times as long in pieces of 1024.
+inline constexpr Eigen::Index kPiece = 128;
 
 /// Calls `update(offset, size)` for all pieces. Inlines all calls, which g++ does not do at -O2: if Eigen's loop is a
 /// separate function, it reads its pointers from memory for each vector.
@@ -27,6 +31,15 @@ template <class Update>
 [[gnu::flatten]] void in_pieces(std::size_t size, const Update& update) {
   const auto end = static_cast<Eigen::Index>(size);
   for (Eigen::Index at = 0; at < end; at += kPiece) update(at, (std::min)(kPiece, end - at));
+}
+
+/// The same on the session's threads, if there are many pieces.
+template <class Update>
+void in_pieces(const KernelContext& context, std::size_t size, const Update& update) {
+  for_each_block(context, {static_cast<std::int64_t>(size), 1}, [&](const Block& block) {
+    in_pieces(static_cast<std::size_t>(block.size()),
+              [&](Eigen::Index at, Eigen::Index count) { update(block.begin + at, count); });
+  });
 }
 
 /// Memory for the elements of a piece.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/pieces.hpp>
@@ -266,8 +267,11 @@ void apply(KernelContext& context) {
     throw InvalidArgumentError("variable '{}' has shape {}, its gradient {}", context.variable(0).node().name(), shape,
                                context.shape(Gradient));
   }
-  update_row<T, Rule>(Rule<T>(context, First), variables_in_place<T, Rule<T>::kVariables>(context), 0,
-                      context.data<T>(Gradient).data(), shape.num_elements());
+  const Rule<T> rule(context, First);
+  const auto variables = variables_in_place<T, Rule<T>::kVariables>(context);
+  for_each_block(context, {shape.num_elements(), 1}, [&](const Block& block) {
+    update_row<T, Rule>(rule, variables, block.begin, context.data<T>(Gradient).data() + block.begin, block.size());
+  });
 }
 
 /// The rows that the input behind the gradient names, one after the other.

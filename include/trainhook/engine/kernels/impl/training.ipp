@@ -55,7 +55,7 @@ void apply_gradient_descent(KernelContext& context) {
   const T alpha = context.input(1).scalar<T>();
   const std::span<const T> delta = context.data<T>(2);
   const Slot<T> var(context, 0);
-  in_pieces(delta.size(), [&](Eigen::Index at, Eigen::Index n) {
+  in_pieces(context, delta.size(), [&](Eigen::Index at, Eigen::Index n) {
     var.after(at, n) = var.before(at, n) - alpha * ConstArrayMap<T>(delta.data() + at, n);
   });
 }
@@ -68,7 +68,7 @@ void apply_momentum(KernelContext& context) {
   const std::span<const T> gradient = context.data<T>(3);
   const Slot<T> var(context, 0);
   const Slot<T> accumulated(context, 1);
-  in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+  in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
     const ConstArrayMap<T> g(gradient.data() + at, n);
     ArrayMap<T> a = accumulated.after(at, n);
     a = accumulated.before(at, n) * momentum + g;
@@ -94,7 +94,7 @@ void apply_adam(KernelContext& context) {
   const Slot<T> var(context, 0);
   const Slot<T> first(context, 1);
   const Slot<T> second(context, 2);
-  in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+  in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
     const ConstArrayMap<T> g(gradient.data() + at, n);
     ArrayMap<T> m = first.after(at, n);
     ArrayMap<T> v = second.after(at, n);
@@ -118,7 +118,7 @@ void apply_adagrad(KernelContext& context) {
   const Slot<T> var(context, 0);
   if constexpr (UpdatesSlots) {
     const Slot<T> accumulated(context, 1);
-    in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+    in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
       const ConstArrayMap<T> g(gradient.data() + at, n);
       ArrayMap<T> a = accumulated.after(at, n);
       a = accumulated.before(at, n) + g.square();
@@ -127,7 +127,7 @@ void apply_adagrad(KernelContext& context) {
     });
   } else {
     const std::span<const T> accumulated = context.variable(1).value.template data<T>();
-    in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+    in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
       const ConstArrayMap<T> g(gradient.data() + at, n);
       PieceRoom<T> room;
       const auto root = square_roots(ConstArrayMap<T>(accumulated.data() + at, n), room);
@@ -151,7 +151,7 @@ void apply_rms_prop(KernelContext& context) {
   if constexpr (Centered) mean.emplace(context, 1);
   const Slot<T> mean_square(context, kSlots - 2);
   const Slot<T> moment(context, kSlots - 1);
-  in_pieces(gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
+  in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
     const ConstArrayMap<T> g(gradient.data() + at, n);
     ArrayMap<T> ms = mean_square.after(at, n);
     ArrayMap<T> mom = moment.after(at, n);
