@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 
@@ -29,12 +31,23 @@ struct SmallerOfTwo {
   }
 };
 
+/// Computes output 0, of elements R, from the inputs, which have its shape and elements T: `code(array, ...)` takes an
+/// array of each input.
+template <class R, class... Ts, class Code>
+void compute_elements(KernelContext& context, const Code& code) {
+  ArrayMap<R> result = output_array<R>(context, 0, context.shape(0));
+  for_each_block(context, {result.size(), 1}, [&](const Block& block) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      result.segment(block.begin, block.size()) =
+          code(ConstArrayMap<Ts>(context.data<Ts>(I).data() + block.begin, block.size())...);
+    }(std::index_sequence_for<Ts...>{});
+  });
+}
+
 /// The kernel of an op with one input of elements T and a result of elements R.
 template <class Op, class T, class R = T>
 [[nodiscard]] Kernel unary_kernel() {
-  return +[](KernelContext& context) {
-    output_array<R>(context, 0, context.shape(0)) = Op::of(input_array<T>(context, 0));
-  };
+  return +[](KernelContext& context) { compute_elements<R, T>(context, [](const auto& x) { return Op::of(x); }); };
 }
 
 /// The kernel of an op with two inputs of one shape.
@@ -42,7 +55,7 @@ template <class Op, class T>
 [[nodiscard]] Kernel same_shape_kernel() {
   return +[](KernelContext& context) {
     if (context.shape(0) != context.shape(1)) throw InvalidArgumentError("both inputs must have one shape");
-    output_array<T>(context, 0, context.shape(0)) = Op::of(input_array<T>(context, 0), input_array<T>(context, 1));
+    compute_elements<T, T, T>(context, [](const auto& x, const auto& y) { return Op::of(x, y); });
   };
 }
 
@@ -76,25 +89,38 @@ inline void broadcast_binary(KernelContext& context, BinaryRun run, const void* 
                              DType result, std::size_t result_size) {
   const Shape& x_shape = context.shape(0);
   const Shape& y_shape = context.shape(1);
+  const auto at = [size](const void* start, std::int64_t elements) {
+    return static_cast<const std::byte*>(start) + static_cast<std::size_t>(elements) * size;
+  };
   const bool x_repeats = x_shape.rank() == 0;
   const bool y_repeats = y_shape.rank() == 0;
   if (x_repeats || y_repeats || x_shape == y_shape) {
     Tensor& out = context.output(0, result, x_repeats ? y_shape : x_shape);
-    run(out.overwrite_bytes().data(), x, x_repeats && !y_repeats ? 0 : 1, y, y_repeats && !x_repeats ? 0 : 1,
-        out.num_elements());
+    const std::int64_t x_stride = x_repeats && !y_repeats ? 0 : 1;
+    const std::int64_t y_stride = y_repeats && !x_repeats ? 0 : 1;
+    std::byte* const to = out.overwrite_bytes().data();
+    for_each_block(context, {out.num_elements(), 1}, [&](const Block& block) {
+      run(to + static_cast<std::size_t>(block.begin) * result_size, at(x, block.begin * x_stride), x_stride,
+          at(y, block.begin * y_stride), y_stride, block.size());
+    });
     return;
   }
   const Shape whole = broadcast_shapes(x_shape, y_shape);
+  const Ints x_strides = broadcast_strides(x_shape, whole);
+  const Ints y_strides = broadcast_strides(y_shape, whole);
   std::byte* const out = context.output(0, result, whole).overwrite_bytes().data();
-  const auto at = [](const void* start, std::int64_t elements, std::size_t element) {
-    return static_cast<const std::byte*>(start) + static_cast<std::size_t>(elements) * element;
-  };
-  for_each_run(whole, broadcast_strides(x_shape, whole), broadcast_strides(y_shape, whole),
-               [&](std::int64_t x_at, std::int64_t y_at, std::int64_t to, std::int64_t count, std::int64_t x_stride,
-                   std::int64_t y_stride) {
-                 run(out + static_cast<std::size_t>(to) * result_size, at(x, x_at, size), x_stride, at(y, y_at, size),
-                     y_stride, count);
-               });
+  const std::int64_t inner = product_of(whole, 1, whole.rank());
+  for_each_block(context, {whole[0], inner}, [&](const Block& block) {
+    Ints dims(whole.dims());
+    dims[0] = block.size();
+    for_each_run(shape_of_ints(dims), x_strides, y_strides,
+                 [&](std::int64_t x_at, std::int64_t y_at, std::int64_t to, std::int64_t count, std::int64_t x_stride,
+                     std::int64_t y_stride) {
+                   run(out + static_cast<std::size_t>(block.begin * inner + to) * result_size,
+                       at(x, block.begin * x_strides[0] + x_at), x_stride, at(y, block.begin * y_strides[0] + y_at),
+                       y_stride, count);
+                 });
+  });
 }
 
 /// The kernel of an op with two inputs of elements T, broadcast to one shape, and a result of elements R.

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <trainhook/engine/kernels/broadcast.hpp>
-#include <trainhook/engine/kernels/eigen_maps.hpp>
+#include <trainhook/engine/kernels/elementwise.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
 #include <trainhook/model/ops/array.hpp>
 
@@ -151,7 +151,7 @@ inline Kernel make_squeeze(const Node& node) {
 
 template <class From, class To>
 void cast_elements(KernelContext& context) {
-  output_array<To>(context, 0, context.shape(0)) = input_array<From>(context, 0).template cast<To>();
+  compute_elements<To, From>(context, [](const auto& x) { return x.template cast<To>(); });
 }
 
 inline Kernel make_cast(const Node& node) {

@@ -15,6 +15,7 @@
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
+#include <trainhook/engine/kernels/pieces.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -247,12 +248,15 @@ inline Kernel make_logical_not(const Node&) { return unary_kernel<LogicalNot, bo
 
 template <class T>
 void add_n(KernelContext& context) {
-  ArrayMap<T> sum = output_array<T>(context, 0, context.shape(0));
-  sum = input_array<T>(context, 0);
   for (std::size_t i = 1; i < context.num_inputs(); ++i) {
     if (context.shape(i) != context.shape(0)) throw InvalidArgumentError("all inputs must have one shape");
-    sum += input_array<T>(context, i);
   }
+  ArrayMap<T> all = output_array<T>(context, 0, context.shape(0));
+  in_pieces(context, static_cast<std::size_t>(all.size()), [&](Eigen::Index at, Eigen::Index n) {
+    ArrayMap<T> sum(all.data() + at, n);
+    sum = ConstArrayMap<T>(context.data<T>(0).data() + at, n);
+    for (std::size_t i = 1; i < context.num_inputs(); ++i) sum += ConstArrayMap<T>(context.data<T>(i).data() + at, n);
+  });
 }
 
 inline Kernel make_add_n(const Node& node) {

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
@@ -39,14 +40,22 @@ void bias_add(KernelContext& context) {
   const ConstTableMap<T> x(context.data<T>(0).data(), rows, columns);
   const ConstTableMap<T> bias(context.data<T>(1).data(), 1, columns);
   TableMap<T> result(context.output<T>(0, context.shape(0)).data(), rows, columns);
-  for (std::int64_t i = 0; i < rows; ++i) result.row(i) = x.row(i) + bias.row(0);
+  for_each_block(context, {rows, columns}, [&](const Block& block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i) result.row(i) = x.row(i) + bias.row(0);
+  });
 }
 
 template <class T>
 void bias_add_grad(KernelContext& context) {
   const auto [rows, columns] = rows_and_columns(context.shape(0));
   const ConstTableMap<T> gradient(context.data<T>(0).data(), rows, columns);
-  TableMap<T>(context.output<T>(0, Shape{columns}).data(), 1, columns) = gradient.colwise().sum();
+  const Blocks blocks(rows, columns, 16);  // not many sums for the rows
+  ArrayMap<T> result = output_array<T>(context, 0, Shape{columns});
+  if (rows == 0) result.setZero();
+  T* const memory = context.scratch<T>(blocks.parts(static_cast<std::size_t>(columns)));
+  sum_over_blocks(context, blocks, result, memory, [&](const Block& block, ArrayMap<T> sum) {
+    sum = gradient.middleRows(block.begin, block.size()).colwise().sum().transpose();
+  });
 }
 
 inline void require_nhwc(const Node& node) {
@@ -130,8 +139,7 @@ Kernel make_activation_grad(const Node& node) {
 inline Kernel make_leaky_relu(const Node& node) {
   return kernel_for(FloatingTypes{}, node, "T", [&]<class T>() {
     return Kernel([alpha = static_cast<T>(node.attr<float>("alpha"))](KernelContext& context) {
-      const ConstArrayMap<T> x = input_array<T>(context, 0);
-      output_array<T>(context, 0, context.shape(0)) = (x.max)(0) + (x.min)(0) * alpha;
+      compute_elements<T, T>(context, [=](const auto& x) { return (x.max)(0) + (x.min)(0) * alpha; });
     });
   });
 }
@@ -139,50 +147,58 @@ inline Kernel make_leaky_relu(const Node& node) {
 inline Kernel make_leaky_relu_grad(const Node& node) {
   return kernel_for(FloatingTypes{}, node, "T", [&]<class T>() {
     return Kernel([alpha = static_cast<T>(node.attr<float>("alpha"))](KernelContext& context) {
-      const ConstArrayMap<T> gradient = input_array<T>(context, 0);
-      const ConstArrayMap<T> features = input_array<T>(context, 1);
-      if (gradient.size() != features.size()) throw InvalidArgumentError("both inputs must have one shape");
-      output_array<T>(context, 0, context.shape(0)) = (features > 0).select(gradient, gradient * alpha);
+      if (context.data<T>(0).size() != context.data<T>(1).size())
+        throw InvalidArgumentError("both inputs must have one shape");
+      compute_elements<T, T, T>(context, [=](const auto& gradient, const auto& features) {
+        return (features > 0).select(gradient, gradient * alpha);
+      });
     });
   });
 }
 
-/// Subtracts each row's largest element, so that no exponential overflows.
+/// Some rows of logits: with the largest element of each subtracted, so that no exponential overflows; and the
+/// exponentials of that. `shifted` and `exponentials` may be one array of all rows.
 template <class T>
-void subtract_row_maxima(const ConstTableMap<T>& logits, TableMap<T> result) {
-  for (std::int64_t i = 0; i < logits.rows(); ++i) result.row(i) = logits.row(i) - logits.row(i).maxCoeff();
-}
+class ShiftedLogits {
+ public:
+  ShiftedLogits(const KernelContext& context, const Block& rows, std::int64_t columns, T* shifted_rows,
+                T* exponentials_of_rows)
+      : shifted(shifted_rows + rows.begin * columns, rows.size(), columns),
+        exponentials(exponentials_of_rows + rows.begin * columns, rows.size(), columns) {
+    const ConstTableMap<T> logits(context.data<T>(0).data() + rows.begin * columns, rows.size(), columns);
+    for (std::int64_t i = 0; i < logits.rows(); ++i) shifted.row(i) = logits.row(i) - logits.row(i).maxCoeff();
+    exponentials = shifted.exp();
+  }
+
+  TableMap<T> shifted;
+  TableMap<T> exponentials;
+};
+
+/// An element of a softmax costs more than an addition.
+inline Blocks softmax_blocks(std::int64_t rows, std::int64_t columns) { return {rows, 4 * columns}; }
 
 template <class T>
 void softmax(KernelContext& context) {
   const auto [rows, columns] = rows_and_columns(context.shape(0));
-  TableMap<T> result(context.output<T>(0, context.shape(0)).data(), rows, columns);
-  if (result.size() == 0) return;
-  subtract_row_maxima<T>({context.data<T>(0).data(), rows, columns}, result);
-  result = result.exp();
-  for (std::int64_t i = 0; i < rows; ++i) result.row(i) *= T{1} / result.row(i).sum();
+  const std::span<T> result = context.output<T>(0, context.shape(0));
+  if (result.empty()) return;
+  for_each_block(context, softmax_blocks(rows, columns), [&, columns = columns](const Block& block) {
+    ShiftedLogits<T> logits(context, block, columns, result.data(), result.data());
+    for (std::int64_t i = 0; i < block.size(); ++i)
+      logits.exponentials.row(i) *= T{1} / logits.exponentials.row(i).sum();
+  });
 }
 
 template <class T>
 void log_softmax(KernelContext& context) {
   const auto [rows, columns] = rows_and_columns(context.shape(0));
-  TableMap<T> result(context.output<T>(0, context.shape(0)).data(), rows, columns);
-  if (result.size() == 0) return;
-  subtract_row_maxima<T>({context.data<T>(0).data(), rows, columns}, result);
-  TableMap<T> exponentials(context.scratch<T>(static_cast<std::size_t>(result.size())), rows, columns);
-  exponentials = result.exp();
-  for (std::int64_t i = 0; i < rows; ++i) result.row(i) -= std::log(exponentials.row(i).sum());
-}
-
-/// The logits less the largest of their row, in scratch memory; their exponentials go to `exponentials`.
-template <class T>
-ConstTableMap<T> shifted_logits(KernelContext& context, TableMap<T> exponentials) {
-  const std::int64_t rows = exponentials.rows();
-  const std::int64_t columns = exponentials.cols();
-  T* const shifted = context.scratch<T>(static_cast<std::size_t>(exponentials.size()));
-  subtract_row_maxima<T>({context.data<T>(0).data(), rows, columns}, {shifted, rows, columns});
-  exponentials = ConstTableMap<T>(shifted, rows, columns).exp();
-  return {shifted, rows, columns};
+  const std::span<T> result = context.output<T>(0, context.shape(0));
+  if (result.empty()) return;
+  T* const memory = context.scratch<T>(result.size());
+  for_each_block(context, softmax_blocks(rows, columns), [&, columns = columns](const Block& block) {
+    ShiftedLogits<T> logits(context, block, columns, result.data(), memory);
+    for (std::int64_t i = 0; i < block.size(); ++i) logits.shifted.row(i) -= std::log(logits.exponentials.row(i).sum());
+  });
 }
 
 template <class T, class Label>
@@ -192,21 +208,24 @@ void sparse_cross_entropy(KernelContext& context) {
     throw InvalidArgumentError("logits must be [batch, classes] and labels [batch]");
   const std::span<const Label> labels = context.data<Label>(1);
   const std::span<T> loss = context.output<T>(0, Shape{shape[0]});
-  TableMap<T> gradient(context.output<T>(1, shape).data(), shape[0], shape[1]);
+  const std::span<T> gradient = context.output<T>(1, shape);
   for (const Label label : labels) {
     if (label < 0 || label >= shape[1])
       throw InvalidArgumentError("Received a label value of {} which is outside the valid range of [0, {})", label,
                                  shape[1]);
   }
-  if (gradient.size() == 0) return;
-  const ConstTableMap<T> shifted = shifted_logits<T>(context, gradient);
-  for (std::int64_t i = 0; i < shape[0]; ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    const T sum = gradient.row(i).sum();
-    gradient.row(i) *= T{1} / sum;
-    gradient(i, labels[row]) -= T{1};
-    loss[row] = std::log(sum) - shifted(i, labels[row]);
-  }
+  if (gradient.empty()) return;
+  T* const memory = context.scratch<T>(gradient.size());
+  for_each_block(context, softmax_blocks(shape[0], shape[1]), [&](const Block& block) {
+    ShiftedLogits<T> logits(context, block, shape[1], memory, gradient.data());
+    for (std::int64_t i = 0; i < block.size(); ++i) {
+      const auto row = static_cast<std::size_t>(block.begin + i);
+      const T sum = logits.exponentials.row(i).sum();
+      logits.exponentials.row(i) *= T{1} / sum;
+      logits.exponentials(i, labels[row]) -= T{1};
+      loss[row] = std::log(sum) - logits.shifted(i, labels[row]);
+    }
+  });
 }
 
 inline Kernel make_sparse_cross_entropy(const Node& node) {
@@ -226,15 +245,19 @@ void cross_entropy(KernelContext& context) {
     throw InvalidArgumentError("logits and labels must both be [batch, classes]");
   const ConstTableMap<T> labels(context.data<T>(1).data(), shape[0], shape[1]);
   ArrayMap<T> loss = output_array<T>(context, 0, Shape{shape[0]});
-  TableMap<T> gradient(context.output<T>(1, shape).data(), shape[0], shape[1]);
+  const std::span<T> gradient = context.output<T>(1, shape);
   if (shape[1] == 0) loss.setZero();
-  if (gradient.size() == 0) return;
-  const ConstTableMap<T> shifted = shifted_logits<T>(context, gradient);
-  for (std::int64_t i = 0; i < shape[0]; ++i) {
-    const T sum = gradient.row(i).sum();
-    loss[i] = (labels.row(i) * (std::log(sum) - shifted.row(i))).sum();
-    gradient.row(i) = gradient.row(i) * (T{1} / sum) - labels.row(i);
-  }
+  if (gradient.empty()) return;
+  T* const memory = context.scratch<T>(gradient.size());
+  for_each_block(context, softmax_blocks(shape[0], shape[1]), [&](const Block& block) {
+    ShiftedLogits<T> logits(context, block, shape[1], memory, gradient.data());
+    for (std::int64_t i = 0; i < block.size(); ++i) {
+      const auto of_row = labels.row(block.begin + i);
+      const T sum = logits.exponentials.row(i).sum();
+      loss[block.begin + i] = (of_row * (std::log(sum) - logits.shifted.row(i))).sum();
+      logits.exponentials.row(i) = logits.exponentials.row(i) * (T{1} / sum) - of_row;
+    }
+  });
 }
 
 inline Kernel make_softmax(const Node& node) {
