@@ -13,6 +13,9 @@
 #include <numeric>
 #include <span>
 
+#include <trainhook/engine/kernels/blocks.hpp>
+#include <trainhook/engine/kernels/convolution.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/gathered_product.hpp>
 #include <trainhook/engine/kernels/windows.hpp>
 
@@ -20,102 +23,6 @@ namespace trainhook::kernels {
 namespace detail {
 
 using namespace trainhook::detail;
-
-/// The extents of a convolution.
-struct ConvShape {
-  std::int64_t batch;
-  Sweep height;
-  Sweep width;
-  std::int64_t in;   // channels
-  std::int64_t out;  // channels
-
-  ConvShape(const Shape& image, const Shape& filter, const WindowAttrs& attrs)
-      : batch(checked(image, filter)[0]),
-        height(Sweep::over_height(image[1], filter[0], attrs)),
-        width(Sweep::over_width(image[2], filter[1], attrs)),
-        in(image[3]),
-        out(filter[3]) {}
-
-  [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, out}; }
-  [[nodiscard]] bool is_dilated() const noexcept { return height.dilation > 1 || width.dilation > 1; }
-  [[nodiscard]] std::int64_t image_size() const noexcept { return height.extent * width.extent * in; }
-  [[nodiscard]] std::int64_t result_size() const noexcept { return height.steps * width.steps * out; }
-
- private:
-  static const Shape& checked(const Shape& image, const Shape& filter) {
-    if (image.rank() != 4 || filter.rank() != 4) throw InvalidArgumentError("image and filter must be of rank 4");
-    if (image[3] != filter[2])
-      throw InvalidArgumentError("an image of {} channels and a filter of {}", image[3], filter[2]);
-    if (filter[0] < 1 || filter[1] < 1) throw InvalidArgumentError("the filter is empty");
-    return image;
-  }
-};
-
-/// Zeros in front of and behind the `extent` of an image.
-struct Border {
-  std::int64_t before;
-  std::int64_t extent;
-  std::int64_t padded;
-
-  /// For the windows that are partly outside.
-  static Border of_image(const Sweep& sweep) {
-    return {sweep.before, sweep.extent,
-            (std::max)(sweep.before + sweep.extent, (sweep.steps - 1) * sweep.stride + sweep.reach())};
-  }
-
-  /// For the pixels that are in fewer windows than others.
-  static Border of_gradient(const Sweep& sweep) {
-    const std::int64_t before = (sweep.size - 1) / sweep.stride;
-    return {before, sweep.steps,
-            before + (std::max)(sweep.steps, (sweep.extent - 1 + sweep.before) / sweep.stride + 1)};
-  }
-};
-
-/// Loads one image after the other with its border into the caller's memory. Leaves it in place if it needs no border.
-template <class T>
-class BorderedImage {
- public:
-  /// @throws InvalidArgumentError if an image with its borders is too large for memory.
-  BorderedImage(const Border& height, const Border& width, std::int64_t channels)
-      : height_(height), width_(width), channels_(channels) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 40;
-    std::int64_t size = 0;
-    if (__builtin_mul_overflow(height_.padded, width_.padded, &size) ||
-        __builtin_mul_overflow(size, channels_, &size) || size > kMost)
-      throw InvalidArgumentError("an image of {} by {} pixels with its borders, which the window needs, is too large",
-                                 height_.padded, width_.padded);
-  }
-
-  [[nodiscard]] std::int64_t row() const noexcept { return width_.padded * channels_; }
-  [[nodiscard]] std::size_t size() const noexcept {
-    return is_plain() ? 0 : static_cast<std::size_t>(height_.padded * row());
-  }
-  void use(T* memory) noexcept { std::fill_n(memory_ = memory, size(), T{0}); }
-
-  const T* load(const T* image) noexcept {
-    if (is_plain()) return image;
-    const std::int64_t row_of_image = width_.extent * channels_;
-    T* to = memory_ + height_.before * row() + width_.before * channels_;
-    for (std::int64_t y = 0; y < height_.extent; ++y, image += row_of_image, to += row())
-      std::copy_n(image, row_of_image, to);
-    return memory_;
-  }
-
- private:
-  [[nodiscard]] bool is_plain() const noexcept {
-    return height_.padded == height_.extent && width_.padded == width_.extent;
-  }
-
-  Border height_;
-  Border width_;
-  std::int64_t channels_;
-  T* memory_ = nullptr;
-};
-
-template <class T>
-BorderedImage<T> bordered_image(const ConvShape& shape) {
-  return {Border::of_image(shape.height), Border::of_image(shape.width), shape.in};
-}
 
 /// Calls `code(window)` for the parts of the windows whose places are contiguous: the whole window, or each of its
 /// places if the windows are dilated.
@@ -136,34 +43,45 @@ void for_each_part(const ConvShape& shape, std::int64_t row, const Code& code) {
   }
 }
 
+/// The positions of a window, in a row-major image of `row` elements a row.
+inline Lattice positions(const ConvShape& shape, std::int64_t row) {
+  return {shape.height.steps, shape.width.steps, shape.height.stride * row, shape.width.stride * shape.in};
+}
+
+/// Calls `code(i, worker)` for all images.
+template <class T, class Code>
+void for_each_image(const KernelContext& context, const Blocks& images, const BorderedImage<T>& bordered,
+                    const WorkerMemory<T>& memory, const Code& code) {
+  for_each_block(context, images, [&](const Block& block) {
+    const ConvWorker<T> worker(bordered, memory.of(block));
+    for (std::int64_t i = block.begin; i < block.end; ++i) code(i, worker);
+  });
+}
+
 template <class T>
 void conv2d(KernelContext& context, const WindowAttrs& attrs) {
   const ConvShape shape(context.shape(0), context.shape(1), attrs);
   const std::span<T> result = context.output<T>(0, shape.result());
   if (result.empty()) return;
-  auto bordered = bordered_image<T>(shape);
-  T* const packing = context.scratch<T>(kPackingSize<T> + bordered.size());
-  bordered.use(packing + kPackingSize<T>);
-  const Sweep& height = shape.height;
-  const Sweep& width = shape.width;
-  const T* image = context.data<T>(0).data();
-  T* to = result.data();
-  for (std::int64_t i = 0; i < shape.batch; ++i, image += shape.image_size(), to += shape.result_size()) {
-    const T* const from = bordered.load(image);
-    for_each_part(shape, bordered.row(), [&](const WindowPart& part) {
-      multiply_gathered<T>(
-          {.a = from + part.in_image,
-           .rows = {height.steps, width.steps, height.stride * bordered.row(), width.stride * shape.in},
-           .inner = {part.height, part.width * shape.in, bordered.row(), 1},
-           .b = context.data<T>(1).data() + part.in_filter * shape.out,
-           .b_stride = shape.out,
-           .columns = shape.out,
-           .result = to,
-           .result_rows = {1, height.steps * width.steps, 0, shape.out},
-           .adds = part.in_filter > 0,
-           .packing = packing});
+  const Blocks images = shape.images();
+  const auto bordered = bordered_image<T>(shape);
+  const WorkerMemory<T> memory(context, images, ConvWorker<T>::memory_size(bordered));
+  for_each_image(context, images, bordered, memory, [&](std::int64_t i, const ConvWorker<T>& worker) {
+    const T* const image = worker.image.load(context.data<T>(0).data() + i * shape.image_size());
+    const std::int64_t row = worker.image.row();
+    for_each_part(shape, row, [&](const WindowPart& part) {
+      multiply_gathered<T>({.a = image + part.in_image,
+                            .rows = positions(shape, row),
+                            .inner = {part.height, part.width * shape.in, row, 1},
+                            .b = context.data<T>(1).data() + part.in_filter * shape.out,
+                            .b_stride = shape.out,
+                            .columns = shape.out,
+                            .result = result.data() + i * shape.result_size(),
+                            .result_rows = {1, shape.height.steps * shape.width.steps, 0, shape.out},
+                            .adds = part.in_filter > 0,
+                            .packing = worker.packing});
     });
-  }
+  });
 }
 
 inline void require_gradient(const ConvShape& shape, const Shape& gradient) {
@@ -171,6 +89,29 @@ inline void require_gradient(const ConvShape& shape, const Shape& gradient) {
     throw InvalidArgumentError("the gradient has shape {}, the result {}", gradient, shape.result());
 }
 
+/// Writes some columns of the filter's gradient, summed over some images, to `result`, which has all columns.
+template <class T>
+void sum_filter_gradient(const KernelContext& context, const ConvShape& shape, const Block& images,
+                         const Block& columns, const ConvWorker<T>& worker, T* result) {
+  for (std::int64_t i = images.begin; i < images.end; ++i) {
+    const T* const image = worker.image.load(context.data<T>(0).data() + i * shape.image_size());
+    const std::int64_t row = worker.image.row();
+    for_each_part(shape, row, [&](const WindowPart& part) {
+      multiply_gathered<T>({.a = image + part.in_image,
+                            .rows = {part.height, part.width * shape.in, row, 1},
+                            .inner = positions(shape, row),
+                            .b = context.data<T>(2).data() + i * shape.result_size() + columns.begin,
+                            .b_stride = shape.out,
+                            .columns = columns.size(),
+                            .result = result + part.in_filter * shape.out + columns.begin,
+                            .result_rows = {1, part.height * part.width * shape.in, 0, shape.out},
+                            .adds = i > images.begin,
+                            .packing = worker.packing});
+    });
+  }
+}
+
+/// Many columns are shared out. Of few, each block of images has a sum of its own.
 template <class T>
 void conv2d_backprop_filter(KernelContext& context, const WindowAttrs& attrs) {
   const Shape filter = shape_in_input(context, 1);
@@ -179,27 +120,19 @@ void conv2d_backprop_filter(KernelContext& context, const WindowAttrs& attrs) {
   const std::span<T> result = context.output<T>(0, filter);
   if (context.data<T>(2).empty()) std::ranges::fill(result, T{0});
   if (context.data<T>(2).empty() || result.empty()) return;
-  auto bordered = bordered_image<T>(shape);
-  T* const packing = context.scratch<T>(kPackingSize<T> + bordered.size());
-  bordered.use(packing + kPackingSize<T>);
-  const Sweep& height = shape.height;
-  const Sweep& width = shape.width;
-  const T* image = context.data<T>(0).data();
-  const T* gradient = context.data<T>(2).data();
-  for (std::int64_t i = 0; i < shape.batch; ++i, image += shape.image_size(), gradient += shape.result_size()) {
-    const T* const from = bordered.load(image);
-    for_each_part(shape, bordered.row(), [&](const WindowPart& part) {
-      multiply_gathered<T>(
-          {.a = from + part.in_image,
-           .rows = {part.height, part.width * shape.in, bordered.row(), 1},
-           .inner = {height.steps, width.steps, height.stride * bordered.row(), width.stride * shape.in},
-           .b = gradient,
-           .b_stride = shape.out,
-           .columns = shape.out,
-           .result = result.data() + part.in_filter * shape.out,
-           .result_rows = {1, part.height * part.width * shape.in, 0, shape.out},
-           .adds = i > 0,
-           .packing = packing});
+  const auto bordered = bordered_image<T>(shape);
+  constexpr std::int64_t kMany = 256;
+  if (shape.out >= kMany) {
+    const Blocks columns = shape.columns();
+    const WorkerMemory<T> memory(context, columns, ConvWorker<T>::memory_size(bordered));
+    for_each_block(context, columns, [&](const Block& block) {
+      sum_filter_gradient<T>(context, shape, {0, shape.batch}, block, {bordered, memory.of(block)}, result.data());
+    });
+  } else {
+    const Blocks images = shape.images((std::max)(shape.batch / 16, std::int64_t{4}));
+    const WorkerMemory<T> memory(context, images, ConvWorker<T>::memory_size(bordered), images.parts(result.size()));
+    sum_over_blocks(context, images, as_array(result), memory.shared(), [&](const Block& block, ArrayMap<T> sum) {
+      sum_filter_gradient<T>(context, shape, block, {0, shape.out}, {bordered, memory.of(block)}, sum.data());
     });
   }
 }
@@ -240,24 +173,53 @@ T* write_turned_filter(const T* filter, T* to, const ConvShape& shape, const Pha
 /// which would turn the zeros around the gradient into NaN.
 template <class T>
 void backprop_input_by_windows(const ConvShape& shape, const T* filter, const T* gradient, T* result) {
-  std::fill_n(result, shape.batch * shape.image_size(), T{0});
+  std::fill_n(result, shape.image_size(), T{0});
   const auto for_each_place = [](const Sweep& sweep, auto&& code) {
     for (std::int64_t step = 0; step < sweep.steps; ++step) {
       for (std::int64_t at = sweep.first(step); at < sweep.last(step); ++at)
         code(step, at, sweep.start(step) + at * sweep.dilation);
     }
   };
-  for (std::int64_t i = 0; i < shape.batch; ++i, result += shape.image_size(), gradient += shape.result_size()) {
-    for_each_place(shape.height, [&](std::int64_t row, std::int64_t filter_row, std::int64_t image_row) {
-      for_each_place(shape.width, [&](std::int64_t column, std::int64_t filter_column, std::int64_t image_column) {
-        const T* const from = gradient + (row * shape.width.steps + column) * shape.out;
-        const T* factors = filter + (filter_row * shape.width.size + filter_column) * shape.in * shape.out;
-        T* const to = result + (image_row * shape.width.extent + image_column) * shape.in;
-        for (std::int64_t c = 0; c < shape.in; ++c, factors += shape.out)
-          to[c] += std::inner_product(from, from + shape.out, factors, T{0});
-      });
+  for_each_place(shape.height, [&](std::int64_t row, std::int64_t filter_row, std::int64_t image_row) {
+    for_each_place(shape.width, [&](std::int64_t column, std::int64_t filter_column, std::int64_t image_column) {
+      const T* const from = gradient + (row * shape.width.steps + column) * shape.out;
+      const T* factors = filter + (filter_row * shape.width.size + filter_column) * shape.in * shape.out;
+      T* const to = result + (image_row * shape.width.extent + image_column) * shape.in;
+      for (std::int64_t c = 0; c < shape.in; ++c, factors += shape.out)
+        to[c] += std::inner_product(from, from + shape.out, factors, T{0});
     });
+  });
+}
+
+/// Calls `code(height, width)` for the phases of an image's pixels.
+template <class Code>
+void for_each_phase(const ConvShape& shape, const Code& code) {
+  for (std::int64_t y = 0; y < Phase::count(shape.height); ++y) {
+    for (std::int64_t x = 0; x < Phase::count(shape.width); ++x) code(Phase(shape.height, y), Phase(shape.width, x));
   }
+}
+
+/// The gradient of one image from that of its result and the turned filter.
+template <class T>
+void backprop_input_by_phases(const ConvShape& shape, const T* filter, const T* gradient, const ConvWorker<T>& worker,
+                              T* result) {
+  const T* const from = worker.image.load(gradient);
+  const std::int64_t row = worker.image.row();
+  const std::int64_t row_of_image = shape.width.extent * shape.in;
+  for_each_phase(shape, [&](const Phase& height, const Phase& width) {
+    const Lattice inner{height.places, width.places * shape.out, row, 1};
+    multiply_gathered<T>({.a = from + height.first * row + width.first * shape.out,
+                          .rows = {height.pixels, width.pixels, row, shape.out},
+                          .inner = inner,
+                          .b = filter,
+                          .b_stride = shape.in,
+                          .columns = shape.in,
+                          .result = result + height.pixel * row_of_image + width.pixel * shape.in,
+                          .result_rows = {height.pixels, width.pixels, shape.height.stride * row_of_image,
+                                          shape.width.stride * shape.in},
+                          .packing = worker.packing});
+    filter += inner.size() * shape.in;
+  });
 }
 
 /// The gradient of a pixel is a product, too: the gradients of the windows that contain it, times the turned filter. If
@@ -272,46 +234,28 @@ void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {
   if (!is_covered || context.data<T>(2).empty()) std::ranges::fill(result, T{0});
   if (context.data<T>(2).empty() || result.empty()) return;
 
-  BorderedImage<T> bordered(Border::of_gradient(shape.height), Border::of_gradient(shape.width), shape.out);
+  const BorderedImage<T> bordered(Border::of_gradient(shape.height), Border::of_gradient(shape.width), shape.out);
+  const Blocks images = shape.images();
+  const std::span<const T> filter = context.data<T>(1);
+  const T* const gradient = context.data<T>(2).data();
   const auto is_finite = [](T value) { return std::isfinite(value); };
-  if (shape.is_dilated() || (bordered.size() > 0 && !std::ranges::all_of(context.data<T>(1), is_finite))) {
-    backprop_input_by_windows<T>(shape, context.data<T>(1).data(), context.data<T>(2).data(), result.data());
+  if (shape.is_dilated() || (bordered.size() > 0 && !std::ranges::all_of(filter, is_finite))) {
+    for_each_block(context, images, [&](const Block& block) {
+      for (std::int64_t i = block.begin; i < block.end; ++i)
+        backprop_input_by_windows<T>(shape, filter.data(), gradient + i * shape.result_size(),
+                                     result.data() + i * shape.image_size());
+    });
     return;
   }
-  T* const packing = context.scratch<T>(kPackingSize<T> + context.data<T>(1).size() + bordered.size());
-  T* const turned = packing + kPackingSize<T>;
-  bordered.use(turned + context.data<T>(1).size());
-  const auto for_each_phase = [&](auto&& code) {
-    for (std::int64_t y = 0; y < Phase::count(shape.height); ++y) {
-      for (std::int64_t x = 0; x < Phase::count(shape.width); ++x) code(Phase(shape.height, y), Phase(shape.width, x));
-    }
-  };
-  T* end = turned;
-  for_each_phase([&](const Phase& height, const Phase& width) {
-    end = write_turned_filter(context.data<T>(1).data(), end, shape, height, width);
+  const WorkerMemory<T> memory(context, images, ConvWorker<T>::memory_size(bordered), filter.size());
+  T* turned = memory.shared();
+  for_each_phase(shape, [&](const Phase& height, const Phase& width) {
+    turned = write_turned_filter(filter.data(), turned, shape, height, width);
   });
-
-  const T* gradient = context.data<T>(2).data();
-  T* to = result.data();
-  for (std::int64_t i = 0; i < shape.batch; ++i, to += shape.image_size(), gradient += shape.result_size()) {
-    const T* const from = bordered.load(gradient);
-    const T* filter = turned;
-    for_each_phase([&](const Phase& height, const Phase& width) {
-      const std::int64_t row_of_image = shape.width.extent * shape.in;
-      const Lattice inner{height.places, width.places * shape.out, bordered.row(), 1};
-      multiply_gathered<T>({.a = from + height.first * bordered.row() + width.first * shape.out,
-                            .rows = {height.pixels, width.pixels, bordered.row(), shape.out},
-                            .inner = inner,
-                            .b = filter,
-                            .b_stride = shape.in,
-                            .columns = shape.in,
-                            .result = to + height.pixel * row_of_image + width.pixel * shape.in,
-                            .result_rows = {height.pixels, width.pixels, shape.height.stride * row_of_image,
-                                            shape.width.stride * shape.in},
-                            .packing = packing});
-      filter += inner.size() * shape.in;
-    });
-  }
+  for_each_image(context, images, bordered, memory, [&](std::int64_t i, const ConvWorker<T>& worker) {
+    backprop_input_by_phases<T>(shape, memory.shared(), gradient + i * shape.result_size(), worker,
+                                result.data() + i * shape.image_size());
+  });
 }
 
 /// The kernel that calls `code.operator()<T>(context, attributes)`.

@@ -5,10 +5,12 @@
 
 #include <trainhook/engine/kernels.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/windows.hpp>
 
@@ -39,11 +41,18 @@ struct DepthwiseShape {
       throw InvalidArgumentError("the gradient has shape {}, the result {}", gradient, result());
   }
 
+  /// The images in blocks of at least `least`.
+  [[nodiscard]] Blocks images(std::int64_t least = 1) const noexcept {
+    constexpr std::int64_t kPerCost = 4;
+    const std::int64_t places = (std::min)(height.size * width.size, kPerCost * kBlockCost);
+    return {batch, height.steps * width.steps * channels * multiplier / kPerCost * places, least};
+  }
+
   /// Calls `code(place of the result, place of the image, place of the filter)` for each place of each window that is
-  /// on an image; places are counted in pixels.
+  /// on one of the images; places are counted in pixels.
   template <class Code>
-  void for_each_place(const Code& code) const {
-    for (std::int64_t image = 0; image < batch; ++image) {
+  void for_each_place(const Block& images, const Code& code) const {
+    for (std::int64_t image = images.begin; image < images.end; ++image) {
       for (std::int64_t y = 0; y < height.steps; ++y) {
         for (std::int64_t x = 0; x < width.steps; ++x) {
           const std::int64_t to = (image * height.steps + y) * width.steps + x;
@@ -105,8 +114,10 @@ void depthwise_conv2d(KernelContext& context, const WindowAttrs& attrs) {
   const auto image = pixels_in<T>(context, 0, shape, 1);
   const auto filter = pixels_in<T>(context, 1, shape, shape.multiplier);
   const Pixels<T> result(all.data(), shape.channels, shape.multiplier);
-  shape.for_each_place([&](std::int64_t to, std::int64_t from, std::int64_t place) {
-    result[to] += for_each_multiplier(image[from], shape) * filter[place];
+  for_each_block(context, shape.images(), [&](const Block& images) {
+    shape.for_each_place(images, [&](std::int64_t to, std::int64_t from, std::int64_t place) {
+      result[to] += for_each_multiplier(image[from], shape) * filter[place];
+    });
   });
 }
 
@@ -120,8 +131,10 @@ void depthwise_backprop_input(KernelContext& context, const WindowAttrs& attrs) 
   const auto filter = pixels_in<T>(context, 1, shape, shape.multiplier);
   const auto gradient = pixels_in<T>(context, 2, shape, shape.multiplier);
   const Pixels<T> result(all.data(), shape.channels, 1);
-  shape.for_each_place([&](std::int64_t from, std::int64_t to, std::int64_t place) {
-    result[to].col(0) += (gradient[from] * filter[place]).rowwise().sum();
+  for_each_block(context, shape.images(), [&](const Block& images) {
+    shape.for_each_place(images, [&](std::int64_t from, std::int64_t to, std::int64_t place) {
+      result[to].col(0) += (gradient[from] * filter[place]).rowwise().sum();
+    });
   });
 }
 
@@ -134,9 +147,14 @@ void depthwise_backprop_filter(KernelContext& context, const WindowAttrs& attrs)
   all.setZero();
   const auto image = pixels_in<T>(context, 0, shape, 1);
   const auto gradient = pixels_in<T>(context, 2, shape, shape.multiplier);
-  const Pixels<T> result(all.data(), shape.channels, shape.multiplier);
-  shape.for_each_place([&](std::int64_t from, std::int64_t pixel, std::int64_t place) {
-    result[place] += for_each_multiplier(image[pixel], shape) * gradient[from];
+  const Blocks blocks = shape.images((std::max)(shape.batch / 16, std::int64_t{4}));
+  T* const memory = context.scratch<T>(blocks.parts(static_cast<std::size_t>(all.size())));
+  sum_over_blocks(context, blocks, all, memory, [&](const Block& images, ArrayMap<T> sum) {
+    sum.setZero();
+    const Pixels<T> result(sum.data(), shape.channels, shape.multiplier);
+    shape.for_each_place(images, [&](std::int64_t from, std::int64_t pixel, std::int64_t place) {
+      result[place] += for_each_multiplier(image[pixel], shape) * gradient[from];
+    });
   });
 }
 

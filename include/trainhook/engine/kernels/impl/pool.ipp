@@ -11,6 +11,7 @@
 #include <limits>
 #include <span>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/vectors.hpp>
 #include <trainhook/engine/kernels/windows.hpp>
 
@@ -68,14 +69,28 @@ struct Pooling {
 
   /// Calls `code(zero, at, window)` for each window and each group of its channels. `zero` holds lanes to compute in,
   /// `at` is their offset in the result, and `window(visit)` calls `visit` for each pixel with their offset in the
-  /// images.
+  /// images. Several images are done at the same time.
   template <class T, class Code>
-  void for_each_window(Code&& code) const {
+  void for_each_window(const KernelContext& context, const Code& code) const {
+    constexpr std::int64_t kPerCost = 4;
+    const std::int64_t places = (std::min)(height.size * width.size, kPerCost * kBlockCost);
+    for_each_block(context, {batch, position_of(1) / kPerCost * places},
+                   [&](const Block& images) { for_each_window_of<T>(images, code); });
+  }
+
+ private:
+  /// The offset of an image in the result.
+  [[nodiscard]] std::int64_t position_of(std::int64_t image) const noexcept {
+    return image * height.steps * width.steps * channels;
+  }
+
+  template <class T, class Code>
+  void for_each_window_of(const Block& images, const Code& code) const {
     using Vector = typename VectorOf<T, kVectorSize<T>>::type;
     constexpr std::int64_t kSize = kVectorSize<T>;
     const std::int64_t line = width.extent * channels;
-    std::int64_t position = 0;
-    for (std::int64_t image = 0; image < batch; ++image) {
+    std::int64_t position = position_of(images.begin);
+    for (std::int64_t image = images.begin; image < images.end; ++image) {
       for (std::int64_t y = 0; y < height.steps; ++y) {
         const std::int64_t top = image * height.extent + height.start(y) + height.first(y);
         const std::int64_t rows = height.last(y) - height.first(y);
@@ -98,7 +113,6 @@ struct Pooling {
     }
   }
 
- private:
   static const Shape& checked(const Shape& image) {
     if (image.rank() != 4) throw InvalidArgumentError("the image must be of rank 4");
     return image;
@@ -111,7 +125,7 @@ template <class T>
 void max_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
   T* result = context.output<T>(0, pool.result()).data();
-  pool.for_each_window<T>([&](auto largest, std::int64_t at, auto&& window) {
+  pool.for_each_window<T>(context, [&](auto largest, std::int64_t at, auto&& window) {
     largest.each([&](auto i) { largest.at[i] += std::numeric_limits<T>::lowest(); });
     window([&](std::int64_t pixel) {
       const auto values = largest.loaded(image + pixel);
@@ -134,7 +148,7 @@ void max_pool_grad(KernelContext& context, const Pooling& pool) {
   const std::span<T> result = context.output<T>(0, context.shape(0));
   const bool adds = !pool.is_partition();
   if (adds) std::ranges::fill(result, T{0});
-  pool.for_each_window<T>([&](auto zeros, std::int64_t at, auto&& window) {
+  pool.for_each_window<T>(context, [&](auto zeros, std::int64_t at, auto&& window) {
     const typename decltype(zeros)::Vector zero{};
     const auto lowest = zero + std::numeric_limits<T>::lowest();
     const auto top = zeros.loaded(largest + at);
@@ -163,7 +177,7 @@ template <class T>
 void avg_pool(KernelContext& context, const Pooling& pool) {
   const T* image = context.data<T>(0).data();
   T* result = context.output<T>(0, pool.result()).data();
-  pool.for_each_window<T>([&](auto sum, std::int64_t at, auto&& window) {
+  pool.for_each_window<T>(context, [&](auto sum, std::int64_t at, auto&& window) {
     T pixels = 0;
     window([&](std::int64_t pixel) {
       const auto values = sum.loaded(image + pixel);
@@ -182,7 +196,7 @@ void avg_pool_grad(KernelContext& context, const Pooling& pool, const Shape& ima
   const std::span<T> result = context.output<T>(0, image);
   const bool adds = !pool.is_partition();
   if (adds) std::ranges::fill(result, T{0});
-  pool.for_each_window<T>([&](auto zeros, std::int64_t at, auto&& window) {
+  pool.for_each_window<T>(context, [&](auto zeros, std::int64_t at, auto&& window) {
     T pixels = 0;
     window([&](std::int64_t) { ++pixels; });
     auto share = zeros.loaded(gradient + at);
