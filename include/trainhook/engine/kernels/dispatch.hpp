@@ -90,6 +90,13 @@ using Ints = InlineVector<std::int64_t, kMaxRank>;
   return product;
 }
 
+/// The product of all dimensions but the first.
+[[nodiscard]] inline std::int64_t product_behind_first(const Ints& dims) noexcept {
+  std::int64_t product = 1;
+  for (std::size_t i = 1; i < dims.size(); ++i) product *= dims[i];
+  return product;
+}
+
 /// Row-major strides in elements; 0 for dimensions of extent 1, so that they repeat.
 [[nodiscard]] inline Ints strides_of(const Shape& shape) {
   Ints strides(shape.dims());

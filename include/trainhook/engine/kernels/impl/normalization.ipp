@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 
@@ -46,22 +47,50 @@ inline ArrayMap<float> channel_output(const KernelContext& context, std::size_t 
   return output_array<float>(context, i, Shape{channels});
 }
 
-/// Sums of rows in double precision, so that the order does not matter. `row(i)` gives row i in double.
-template <class Row>
-void sum_rows(ArrayMap<double> sum, std::int64_t rows, const Row& row) {
-  sum.setZero();
-  for (std::int64_t i = 0; i < rows; ++i) sum += row(i);
-}
+/// The pixels in blocks. An element costs more than an addition: it is converted to double.
+inline Blocks blocks_of(const Pixels2D& x, std::int64_t least = 1) { return {x.rows(), 2 * x.cols(), least}; }
+
+/// Computes sums over the pixels, in double precision. Uses the kernel's scratch memory.
+class PixelSums {
+ public:
+  /// Has memory for `vectors` numbers of each channel, too.
+  PixelSums(const KernelContext& context, const Pixels2D& x, std::int64_t vectors)
+      : context_(context), channels_(x.cols()), blocks_(blocks_of(x, 16)) {
+    const auto channels = static_cast<std::size_t>(channels_);
+    memory_ = context.scratch<double>(static_cast<std::size_t>(vectors) * channels + blocks_.parts(channels));
+    parts_ = memory_ + vectors * channels_;
+  }
+
+  /// One of the `vectors`.
+  [[nodiscard]] ArrayMap<double> vector(std::int64_t i) const { return {memory_ + i * channels_, channels_}; }
+
+  /// `row(i)` gives row i in double.
+  template <class Row>
+  void compute(ArrayMap<double> result, const Row& row) const {
+    result.setZero();
+    sum_over_blocks(context_, blocks_, result, parts_, [&](const Block& block, ArrayMap<double> sum) {
+      sum.setZero();
+      for (std::int64_t i = block.begin; i < block.end; ++i) sum += row(i);
+    });
+  }
+
+ private:
+  const KernelContext& context_;
+  std::int64_t channels_;
+  Blocks blocks_;
+  double* memory_;
+  double* parts_;
+};
 
 /// Row `i` as a column of doubles.
 inline auto wide(const Pixels2D& table, std::int64_t i) { return table.row(i).transpose().cast<double>(); }
 
 /// Computes mean and variance of the batch. The variance divides by the count itself.
-inline void measure(const Pixels2D& x, ArrayMap<double> mean, ArrayMap<double> variance) {
+inline void measure(const Pixels2D& x, const PixelSums& sums, ArrayMap<double> mean, ArrayMap<double> variance) {
   const auto count = static_cast<double>((std::max)(x.rows(), Eigen::Index{1}));
-  sum_rows(mean, x.rows(), [&](std::int64_t i) { return wide(x, i); });
+  sums.compute(mean, [&](std::int64_t i) { return wide(x, i); });
   mean /= count;
-  sum_rows(variance, x.rows(), [&](std::int64_t i) { return (wide(x, i) - mean).square(); });
+  sums.compute(variance, [&](std::int64_t i) { return (wide(x, i) - mean).square(); });
   variance /= count;
 }
 
@@ -70,9 +99,9 @@ inline void normalize_batch(KernelContext& context, const BatchNormAttrs& attrs)
   const std::int64_t channels = x.cols();
   const auto scale = channel_input(context, 1, channels);
   const auto offset = channel_input(context, 2, channels);
-  double* const scratch = context.scratch<double>(static_cast<std::size_t>(2 * channels));
-  ArrayMap<double> mean(scratch, channels);
-  ArrayMap<double> variance(scratch + channels, channels);
+  const PixelSums sums(context, x, 2);
+  ArrayMap<double> mean = sums.vector(0);
+  ArrayMap<double> variance = sums.vector(1);
   const bool needs_given = !attrs.is_training || attrs.factor != 1;
   if (needs_given) {
     mean = channel_input(context, 3, channels).cast<double>();
@@ -81,7 +110,7 @@ inline void normalize_batch(KernelContext& context, const BatchNormAttrs& attrs)
   ArrayMap<float> mean_out = channel_output(context, 1, channels);
   ArrayMap<float> variance_out = channel_output(context, 2, channels);
   if (attrs.is_training) {
-    measure(x, mean, variance);
+    measure(x, sums, mean, variance);
     const auto rows = static_cast<float>(x.rows());
     mean_out = mean.cast<float>();
     variance_out = variance.cast<float>() * (rows / (std::max)(rows - 1, 1.0F));  // the sample variance
@@ -98,8 +127,10 @@ inline void normalize_batch(KernelContext& context, const BatchNormAttrs& attrs)
   context.output<float>(5, Shape{})[0] = 0;
   variance = (variance + static_cast<double>(attrs.epsilon)).sqrt().inverse() * scale.cast<double>();
   TableMap<float> y(context.output<float>(0, context.shape(0)).data(), x.rows(), channels);
-  for (std::int64_t i = 0; i < x.rows(); ++i)
-    y.row(i) = ((wide(x, i) - mean) * variance + offset.cast<double>()).cast<float>().transpose();
+  for_each_block(context, blocks_of(x), [&](const Block& block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i)
+      y.row(i) = ((wide(x, i) - mean) * variance + offset.cast<double>()).cast<float>().transpose();
+  });
 }
 
 inline void normalize_batch_gradient(KernelContext& context, const BatchNormAttrs& attrs) {
@@ -108,17 +139,16 @@ inline void normalize_batch_gradient(KernelContext& context, const BatchNormAttr
   if (context.shape(0) != context.shape(1))
     throw InvalidArgumentError("the gradient has shape {}, the images {}", context.shape(0), context.shape(1));
   const std::int64_t channels = x.cols();
-  double* const scratch = context.scratch<double>(static_cast<std::size_t>(4 * channels));
-  const auto part = [&](std::int64_t i) { return ArrayMap<double>(scratch + i * channels, channels); };
-  ArrayMap<double> sum = part(0);
-  ArrayMap<double> sum_of_centered = part(1);
-  ArrayMap<double> mean = part(2);
-  ArrayMap<double> inverse_deviation = part(3);
+  const PixelSums sums(context, x, 4);
+  ArrayMap<double> sum = sums.vector(0);
+  ArrayMap<double> sum_of_centered = sums.vector(1);
+  ArrayMap<double> mean = sums.vector(2);
+  ArrayMap<double> inverse_deviation = sums.vector(3);
   mean = channel_input(context, 3, channels).cast<double>();
   inverse_deviation =
       (channel_input(context, 4, channels).cast<double>() + static_cast<double>(attrs.epsilon)).sqrt().inverse();
-  sum_rows(sum, x.rows(), [&](std::int64_t i) { return wide(gradient, i); });
-  sum_rows(sum_of_centered, x.rows(), [&](std::int64_t i) { return wide(gradient, i) * (wide(x, i) - mean); });
+  sums.compute(sum, [&](std::int64_t i) { return wide(gradient, i); });
+  sums.compute(sum_of_centered, [&](std::int64_t i) { return wide(gradient, i) * (wide(x, i) - mean); });
   const auto scale = channel_input(context, 2, channels);
   channel_output(context, 1, channels) = (sum_of_centered * inverse_deviation).cast<float>();
   channel_output(context, 2, channels) = sum.cast<float>();
@@ -134,11 +164,13 @@ inline void normalize_batch_gradient(KernelContext& context, const BatchNormAttr
   }
   inverse_deviation *= scale.cast<double>();
   TableMap<float> result(context.output<float>(0, context.shape(1)).data(), x.rows(), channels);
-  for (std::int64_t i = 0; i < x.rows(); ++i) {
-    result.row(i) = ((wide(gradient, i) - sum - (wide(x, i) - mean) * sum_of_centered) * inverse_deviation)
-                        .cast<float>()
-                        .transpose();
-  }
+  for_each_block(context, blocks_of(x), [&](const Block& block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i) {
+      result.row(i) = ((wide(gradient, i) - sum - (wide(x, i) - mean) * sum_of_centered) * inverse_deviation)
+                          .cast<float>()
+                          .transpose();
+    }
+  });
 }
 
 /// The kernel that calls `Code(context, attributes)`.

@@ -5,6 +5,7 @@
 
 #include <trainhook/engine/kernels.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <span>
 #include <type_traits>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
@@ -23,10 +25,13 @@ using namespace trainhook::detail;
 
 /// A reduction as alternating kept and reduced dimensions: neighbours of a kind are merged, extents of 1 dropped.
 struct ReductionPlan {
-  Ints dims;     // merged dimensions, outermost first
+  Ints dims;     // merged dimensions, outermost first; at least one
   Ints strides;  // of the result for each of them; 0 where it is reduced
   Shape result;
   std::int64_t reduced = 1;  // elements that go into each result
+
+  /// Whether all parts of the outermost dimension have the same results.
+  [[nodiscard]] bool joins_parts() const { return strides[0] == 0; }
 };
 
 inline ReductionPlan plan_reduction(const Shape& shape, const Tensor& axes, bool keep_dims) {
@@ -50,6 +55,10 @@ inline ReductionPlan plan_reduction(const Shape& shape, const Tensor& axes, bool
       plan.dims.push_back(shape[i]);
       kinds.push_back(kind);
     }
+  }
+  if (kinds.empty()) {
+    plan.dims.push_back(1);
+    kinds.push_back(1);
   }
   plan.strides = plan.dims;
   std::int64_t stride = 1;
@@ -124,15 +133,11 @@ struct ReductionWalk {
   std::size_t result_size;  // of an element of the result
   const std::byte* x;
 
-  void walk(std::size_t axis, std::byte* result) {
-    if (axis == plan.dims.size()) {
-      to_one(result, x, 1);
-      return;
-    }
-    const std::int64_t count = plan.dims[axis];
+  /// Joins the next `count` parts of dimension `axis`.
+  void walk(std::size_t axis, std::int64_t count, std::byte* result) {
     if (axis + 1 < plan.dims.size()) {
       for (std::int64_t i = 0; i < count; ++i)
-        walk(axis + 1, result + static_cast<std::size_t>(i * plan.strides[axis]) * result_size);
+        walk(axis + 1, plan.dims[axis + 1], result + static_cast<std::size_t>(i * plan.strides[axis]) * result_size);
       return;
     }
     (plan.strides[axis] == 0 ? to_one : to_each)(result, x, count);
@@ -141,22 +146,44 @@ struct ReductionWalk {
 };
 
 template <class Op, class T, class R = T>
-void reduce_to(ArrayMap<R> result, std::span<const T> x, const ReductionPlan& plan) {
-  result.setConstant(Op::template kStart<R>);
-  if (x.empty()) return;
-  ReductionWalk{plan,
-                reduce_to_one<Op, T, R>,
-                reduce_to_each<Op, T, R>,
-                sizeof(T),
-                sizeof(R),
-                reinterpret_cast<const std::byte*>(x.data())}
-      .walk(0, reinterpret_cast<std::byte*>(result.data()));
+ReductionWalk walk_over(const ReductionPlan& plan, std::span<const T> x) {
+  return {.plan = plan,
+          .to_one = reduce_to_one<Op, T, R>,
+          .to_each = reduce_to_each<Op, T, R>,
+          .size = sizeof(T),
+          .result_size = sizeof(R),
+          .x = reinterpret_cast<const std::byte*>(x.data())};
+}
+
+/// Walks over blocks of the outermost dimension on the session's threads. If they have the same results, those of all
+/// but the first go to `parts`, until they are joined. `result` and `parts` hold the neutral element.
+inline void reduce_blocks(const KernelContext& context, const Blocks& blocks, const ReductionWalk& whole,
+                          std::byte* result, std::byte* parts) {
+  const ReductionPlan& plan = whole.plan;
+  const std::size_t part = static_cast<std::size_t>(plan.result.num_elements()) * whole.result_size;
+  for_each_block(context, blocks, [&](const Block& block) {
+    const bool has_part = plan.joins_parts() && block.index > 0;
+    std::byte* const to = result + static_cast<std::size_t>(block.begin * plan.strides[0]) * whole.result_size;
+    ReductionWalk walk = whole;
+    walk.x += static_cast<std::size_t>(block.begin * product_behind_first(plan.dims)) * whole.size;
+    walk.walk(0, block.size(), has_part ? parts + static_cast<std::size_t>(block.index - 1) * part : to);
+  });
+  for (std::int64_t i = 0; plan.joins_parts() && i + 1 < blocks.count(); ++i, parts += part)
+    whole.to_each(result, parts, plan.result.num_elements());
 }
 
 template <class Op, class T>
 ArrayMap<T> reduce(KernelContext& context, const ReductionPlan& plan) {
   ArrayMap<T> result = output_array<T>(context, 0, plan.result);
-  reduce_to<Op, T>(result, context.data<T>(0), plan);
+  result.setConstant(Op::template kStart<T>);
+  const std::span<const T> x = context.data<T>(0);
+  if (x.empty()) return result;
+  const Blocks blocks(plan.dims[0], product_behind_first(plan.dims), plan.joins_parts() ? 16 : 1);
+  const std::size_t size = plan.joins_parts() ? blocks.parts(static_cast<std::size_t>(result.size())) : 0;
+  const std::span<T> parts(context.scratch<T>(size), size);
+  std::ranges::fill(parts, Op::template kStart<T>);
+  reduce_blocks(context, blocks, walk_over<Op, T>(plan, x), reinterpret_cast<std::byte*>(result.data()),
+                reinterpret_cast<std::byte*>(parts.data()));
   return result;
 }
 
@@ -181,7 +208,10 @@ void mean(KernelContext& context, const ReductionPlan& plan) {
     if (plan.reduced == 0) throw InvalidArgumentError("the mean of no integers is not defined");
     ArrayMap<T> result = output_array<T>(context, 0, plan.result);
     ArrayMap<std::int64_t> sums(context.scratch<std::int64_t>(static_cast<std::size_t>(result.size())), result.size());
-    reduce_to<SumOf, T, std::int64_t>(sums, context.data<T>(0), plan);
+    sums.setZero();
+    if (!context.data<T>(0).empty())
+      walk_over<SumOf, T, std::int64_t>(plan, context.data<T>(0))
+          .walk(0, plan.dims[0], reinterpret_cast<std::byte*>(sums.data()));
     result = (sums / plan.reduced).template cast<T>();
   }
 }
@@ -212,18 +242,20 @@ void accumulate(KernelContext& context, bool exclusive, bool reverse) {
   const T* const x = context.data<T>(0).data();
   T* const results = context.output<T>(0, shape).data();
   const std::int64_t way = reverse ? -inner : inner;  // to the next row
-  for (std::int64_t outer = 0; outer < product_of(shape, 0, axis); ++outer) {
-    std::int64_t at = (outer * extent + (reverse ? extent - 1 : 0)) * inner;
-    for (std::int64_t i = 0; i < extent; ++i, at += way) {
-      ArrayMap<T> result(results + at, inner);
-      if (i == 0) {
-        result.setConstant(Op::template kStart<T>);
-      } else {
-        result = ConstArrayMap<T>(results + at - way, inner);
+  for_each_block(context, {product_of(shape, 0, axis), extent * inner}, [&](const Block& block) {
+    for (std::int64_t outer = block.begin; outer < block.end; ++outer) {
+      std::int64_t at = (outer * extent + (reverse ? extent - 1 : 0)) * inner;
+      for (std::int64_t i = 0; i < extent; ++i, at += way) {
+        ArrayMap<T> result(results + at, inner);
+        if (i == 0) {
+          result.setConstant(Op::template kStart<T>);
+        } else {
+          result = ConstArrayMap<T>(results + at - way, inner);
+        }
+        if (!exclusive || i > 0) result = Op::join(result, ConstArrayMap<T>(x + at - (exclusive ? way : 0), inner));
       }
-      if (!exclusive || i > 0) result = Op::join(result, ConstArrayMap<T>(x + at - (exclusive ? way : 0), inner));
     }
-  }
+  });
 }
 
 template <class Op>
@@ -249,19 +281,20 @@ void arg_extreme(KernelContext& context) {
   if (extent == 0)
     throw InvalidArgumentError("there is no largest or smallest of no elements: axis {} of {}", axis, shape);
   const T* const x = context.data<T>(0).data();
-  std::int64_t at = 0;
-  for (Index& result : context.output<Index>(0, shape_of_ints(dims))) {
-    const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>, 0, Eigen::InnerStride<>> along_axis(
-        x + at / inner * inner * extent + at % inner, extent, Eigen::InnerStride<>(inner));
-    Eigen::Index best = 0;
-    if constexpr (Largest) {
-      along_axis.maxCoeff(&best);
-    } else {
-      along_axis.minCoeff(&best);
+  ArrayMap<Index> result = output_array<Index>(context, 0, shape_of_ints(dims));
+  for_each_block(context, {result.size(), extent}, [&](const Block& block) {
+    for (std::int64_t at = block.begin; at < block.end; ++at) {
+      const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>, 0, Eigen::InnerStride<>> along_axis(
+          x + at / inner * inner * extent + at % inner, extent, Eigen::InnerStride<>(inner));
+      Eigen::Index best = 0;
+      if constexpr (Largest) {
+        along_axis.maxCoeff(&best);
+      } else {
+        along_axis.minCoeff(&best);
+      }
+      result[at] = static_cast<Index>(best);
     }
-    result = static_cast<Index>(best);
-    ++at;
-  }
+  });
 }
 
 template <bool Largest>
@@ -275,7 +308,14 @@ Kernel make_arg_extreme(const Node& node) {
 inline Kernel make_l2_loss(const Node& node) {
   return kernel_for(FloatingTypes{}, node, "T", []<class T>() {
     return Kernel(+[](KernelContext& context) {
-      context.output<T>(0, Shape{})[0] = input_array<T>(context, 0).square().sum() / T{2};
+      const ConstArrayMap<T> x = input_array<T>(context, 0);
+      ArrayMap<T> loss = output_array<T>(context, 0, Shape{});
+      loss.setZero();
+      const Blocks blocks(x.size(), 1);
+      sum_over_blocks(
+          context, blocks, loss, context.scratch<T>(blocks.parts(1)),
+          [&](const Block& block, ArrayMap<T> sum) { sum[0] = x.segment(block.begin, block.size()).square().sum(); });
+      loss /= T{2};
     });
   });
 }
