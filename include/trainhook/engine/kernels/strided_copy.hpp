@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 
 namespace trainhook::detail {
@@ -90,9 +91,7 @@ inline void simplify(Ints& dims, Ints& to, Ints& from) {
 template <class T>
 void copy_dims(T* to, const T* from, const Ints& dims, const Ints& to_strides, const Ints& from_strides,
                std::size_t axis) {
-  if (axis == dims.size()) {
-    *to = *from;
-  } else if (axis + 1 < dims.size()) {
+  if (axis + 1 < dims.size()) {
     for (std::int64_t i = 0; i < dims[axis]; ++i) {
       copy_dims(to + i * to_strides[axis], from + i * from_strides[axis], dims, to_strides, from_strides, axis + 1);
     }
@@ -104,11 +103,23 @@ void copy_dims(T* to, const T* from, const Ints& dims, const Ints& to_strides, c
 }
 
 /// Copies an array of extents `dims`. Both tensors must have the same dtype, and all indices must be inside them.
-inline void copy_strided(Tensor& out, StridedView to, const Tensor& in, StridedView from, Ints dims) {
+inline void copy_strided(const KernelContext& context, Tensor& out, StridedView to, const Tensor& in, StridedView from,
+                         Ints dims) {
   if (std::ranges::any_of(dims, [](std::int64_t dim) { return dim == 0; })) return;
   simplify(dims, to.strides, from.strides);
   visit_storage(out.dtype(), [&]<class T>() {
-    copy_dims(stored_for_writing<T>(out) + to.offset, stored<T>(in) + from.offset, dims, to.strides, from.strides, 0);
+    T* const target = stored_for_writing<T>(out) + to.offset;
+    const T* const source = stored<T>(in) + from.offset;
+    if (dims.empty()) {
+      *target = *source;
+      return;
+    }
+    for_each_block(context, {dims[0], product_behind_first(dims)}, [&](const Block& block) {
+      Ints part = dims;
+      part[0] = block.size();
+      copy_dims(target + block.begin * to.strides[0], source + block.begin * from.strides[0], part, to.strides,
+                from.strides, 0);
+    });
   });
 }
 

@@ -95,7 +95,7 @@ void einsum(KernelContext& context, const EinsumEquation& equation, const Einsum
       std::ranges::fill(result.mutable_data<T>(), T{1});
     } else {
       const Ints strides = strides_by_label(order, equation.inputs[input], full_strides(context.shape(input)));
-      copy_strided(result, to, context.input(input), {0, strides}, dims);
+      copy_strided(context, result, to, context.input(input), {0, strides}, dims);
     }
     return result;
   };
@@ -114,7 +114,7 @@ void einsum(KernelContext& context, const EinsumEquation& equation, const Einsum
   }
   const Ints dims = dims_by_label(order, extents);
   const Ints strides = strides_by_label(order, equation.output, full_strides(out.shape()));
-  copy_strided(out, {0, strides}, product, {0, full_strides(shape_of_ints(dims))}, dims);
+  copy_strided(context, out, {0, strides}, product, {0, full_strides(shape_of_ints(dims))}, dims);
 }
 
 inline Kernel make_einsum(const Node& node) {

@@ -94,7 +94,8 @@ inline void identity_n(KernelContext& context) {
   for (std::size_t i = 0; i < context.num_outputs(); ++i) {
     const Tensor& in = context.input(i);
     const Ints strides = full_strides(in.shape());
-    copy_strided(context.output(i, in.dtype(), in.shape()), {0, strides}, in, {0, strides}, Ints(in.shape().dims()));
+    copy_strided(context, context.output(i, in.dtype(), in.shape()), {0, strides}, in, {0, strides},
+                 Ints(in.shape().dims()));
   }
 }
 

@@ -86,7 +86,7 @@ inline void space_to_batch(KernelContext& context) {
   Tensor& out = context.output(0, context.input(0).dtype(), blocks.batched);
   set_to_zero(out);
   blocks.for_each_element([&](std::int64_t to, std::int64_t from, const Ints& strides, const Ints& extents) {
-    copy_strided(out, {to, full_strides(blocks.batched)}, context.input(0), {from, strides}, extents);
+    copy_strided(context, out, {to, full_strides(blocks.batched)}, context.input(0), {from, strides}, extents);
   });
 }
 
@@ -106,7 +106,7 @@ inline void batch_to_space(KernelContext& context) {
   blocks.image = shape_of_ints(dims);
   Tensor& out = context.output(0, context.input(0).dtype(), blocks.image);
   blocks.for_each_element([&](std::int64_t from, std::int64_t to, const Ints& strides, const Ints& extents) {
-    copy_strided(out, {to, strides}, context.input(0), {from, full_strides(blocks.batched)}, extents);
+    copy_strided(context, out, {to, strides}, context.input(0), {from, full_strides(blocks.batched)}, extents);
   });
 }
 
@@ -149,7 +149,7 @@ inline void move_depth(KernelContext& context, std::int64_t size, bool to_space)
     return Ints(std::span<const std::int64_t>(values));
   };
   Tensor& out = context.output(0, context.input(0).dtype(), result);
-  copy_strided(out, {0, ints(to_space ? in_space : in_depth)}, context.input(0),
+  copy_strided(context, out, {0, ints(to_space ? in_space : in_depth)}, context.input(0),
                {0, ints(to_space ? in_depth : in_space)}, ints(dims));
 }
 template <bool ToSpace>
@@ -269,10 +269,11 @@ inline void reverse_sequence(KernelContext& context, std::int64_t batch_dim, std
     dims[steps] = length;
     Ints backwards = strides;
     backwards[steps] = -strides[steps];
-    copy_strided(out, {start, strides}, context.input(0), {start + (length - 1) * strides[steps], backwards}, dims);
+    copy_strided(context, out, {start, strides}, context.input(0), {start + (length - 1) * strides[steps], backwards},
+                 dims);
     dims[steps] = shape[steps] - length;
     const std::int64_t rest = start + length * strides[steps];
-    copy_strided(out, {rest, strides}, context.input(0), {rest, strides}, dims);
+    copy_strided(context, out, {rest, strides}, context.input(0), {rest, strides}, dims);
   }
 }
 inline Kernel make_reverse_sequence(const Node& node) {

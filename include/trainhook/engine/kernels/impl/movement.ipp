@@ -37,7 +37,7 @@ inline void transpose(KernelContext& context) {
     from.strides.push_back(strides[axis]);
   }
   Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
-  copy_strided(out, {0, full_strides(out.shape())}, context.input(0), from, dims);
+  copy_strided(context, out, {0, full_strides(out.shape())}, context.input(0), from, dims);
 }
 
 template <class T>
@@ -67,7 +67,7 @@ inline void reverse(KernelContext& context) {
     from.strides[axis] *= -1;
   }
   Tensor& out = context.output(0, context.input(0).dtype(), shape);
-  copy_strided(out, {0, full_strides(shape)}, context.input(0), from, Ints(shape.dims()));
+  copy_strided(context, out, {0, full_strides(shape)}, context.input(0), from, Ints(shape.dims()));
 }
 
 /// Splits input `value` along `axis` into parts with the extents `size_of(i)`.
@@ -79,7 +79,7 @@ inline void split_into(KernelContext& context, std::size_t value, std::size_t ax
   for (std::size_t i = 0; i < context.num_outputs(); ++i) {
     dims[axis] = size_of(i);
     Tensor& out = context.output(i, whole.dtype(), shape_of_ints(dims));
-    copy_strided(out, {0, full_strides(out.shape())}, whole, {offset, strides}, dims);
+    copy_strided(context, out, {0, full_strides(out.shape())}, whole, {offset, strides}, dims);
     offset += dims[axis] * strides[axis];
   }
 }
@@ -133,7 +133,7 @@ inline void concat(KernelContext& context) {
   const Ints strides = full_strides(out.shape());
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    copy_strided(out, {offset, strides}, context.input(i), {0, full_strides(context.shape(i))},
+    copy_strided(context, out, {offset, strides}, context.input(i), {0, full_strides(context.shape(i))},
                  Ints(context.shape(i).dims()));
     offset += context.shape(i)[axis] * strides[axis];
   }
@@ -169,7 +169,7 @@ inline void slice(KernelContext& context) {
     offset += begin[i] * from.strides[i];
   }
   Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(size));
-  copy_strided(out, {0, full_strides(out.shape())}, context.input(0), {offset, from.strides}, size);
+  copy_strided(context, out, {0, full_strides(out.shape())}, context.input(0), {offset, from.strides}, size);
 }
 
 inline void pad(KernelContext& context) {
@@ -180,7 +180,7 @@ inline void pad(KernelContext& context) {
   const Ints strides = full_strides(out.shape());
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < shape.rank(); ++i) offset += paddings[2 * i] * strides[i];
-  copy_strided(out, {offset, strides}, context.input(0), {0, full_strides(shape)}, Ints(shape.dims()));
+  copy_strided(context, out, {offset, strides}, context.input(0), {0, full_strides(shape)}, Ints(shape.dims()));
 }
 
 /// Inserts a dimension with stride `stride` before axis `at`.
@@ -203,7 +203,7 @@ inline void pack(KernelContext& context, std::int64_t axis_attr) {
   for (std::int64_t i = 0; i < count; ++i) {
     const auto input = static_cast<std::size_t>(i);
     if (context.shape(input) != shape) throw InvalidArgumentError("all inputs must have one shape");
-    copy_strided(out, {i * strides[axis], strides}, context.input(input),
+    copy_strided(context, out, {i * strides[axis], strides}, context.input(input),
                  {0, with_stride(full_strides(shape), axis, 0)}, with_stride(Ints(shape.dims()), axis, 1));
   }
 }
@@ -225,7 +225,7 @@ inline void unpack(KernelContext& context, std::int64_t axis_attr) {
   }
   for (std::size_t i = 0; i < context.num_outputs(); ++i) {
     Tensor& out = context.output(i, context.input(0).dtype(), shape_of_ints(dims));
-    copy_strided(out, {0, full_strides(out.shape())}, context.input(0),
+    copy_strided(context, out, {0, full_strides(out.shape())}, context.input(0),
                  {static_cast<std::int64_t>(i) * strides[axis], from}, dims);
   }
 }
@@ -254,7 +254,7 @@ inline void tile(KernelContext& context) {
     for (const std::int64_t stride : {out_strides[i] * shape[i], out_strides[i]}) to.strides.push_back(stride);
     for (const std::int64_t stride : {std::int64_t{0}, in_strides[i]}) from.strides.push_back(stride);
   }
-  copy_strided(out, to, context.input(0), from, dims);
+  copy_strided(context, out, to, context.input(0), from, dims);
 }
 
 inline void broadcast_to(KernelContext& context) {
@@ -263,7 +263,7 @@ inline void broadcast_to(KernelContext& context) {
   if (broadcast_shapes(shape, wanted) != wanted)
     throw InvalidArgumentError("shape {} cannot be broadcast to {}", shape, wanted);
   Tensor& out = context.output(0, context.input(0).dtype(), wanted);
-  copy_strided(out, {0, full_strides(wanted)}, context.input(0), {0, broadcast_strides(shape, wanted)},
+  copy_strided(context, out, {0, full_strides(wanted)}, context.input(0), {0, broadcast_strides(shape, wanted)},
                Ints(wanted.dims()));
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
@@ -40,8 +41,12 @@ void gather(KernelContext& context) {
   visit_storage(out.dtype(), [&]<class T>() {
     T* to = stored_for_writing<T>(out);
     const T* from = stored<T>(context.input(0));
-    for (std::int64_t i = 0; i < outer; ++i, from += params[axis] * inner) {
-      for (const Index index : indices) to = std::copy_n(from + index * inner, inner, to);
+    const std::int64_t each = out.num_elements() / outer;
+    for (std::int64_t i = 0; i < outer; ++i, from += params[axis] * inner, to += each) {
+      for_each_block(context, {static_cast<std::int64_t>(indices.size()), inner}, [&](const Block& block) {
+        for (std::int64_t k = block.begin; k < block.end; ++k)
+          std::copy_n(from + indices[static_cast<std::size_t>(k)] * inner, inner, to + k * inner);
+      });
     }
   });
 }
@@ -227,8 +232,10 @@ inline void select(KernelContext& context) {
     const T* if_true = stored<T>(context.input(1));
     const T* if_false = stored<T>(context.input(2));
     if (is_simple) {
-      for (std::int64_t at = 0; at < whole.num_elements(); ++at)
-        to[at] = condition[at * steps[0]] ? if_true[at * steps[1]] : if_false[at * steps[2]];
+      for_each_block(context, {whole.num_elements(), 1}, [&](const Block& block) {
+        for (std::int64_t at = block.begin; at < block.end; ++at)
+          to[at] = condition[at * steps[0]] ? if_true[at * steps[1]] : if_false[at * steps[2]];
+      });
       return;
     }
     std::array<std::int64_t, kMaxRank> index{};

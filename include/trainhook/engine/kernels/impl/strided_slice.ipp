@@ -49,7 +49,7 @@ inline Kernel make_strided_slice(const Node& node) {
     const Shape& whole = context.shape(0);
     const StridedParts parts = parts_in(context, whole, 1, masks);
     Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(parts.result));
-    copy_strided(out, {0, full_strides(shape_of_ints(parts.count))}, context.input(0), view_of(parts, whole),
+    copy_strided(context, out, {0, full_strides(shape_of_ints(parts.count))}, context.input(0), view_of(parts, whole),
                  parts.count);
   };
 }
@@ -65,7 +65,7 @@ inline Kernel make_strided_slice_grad(const Node& node) {
     }
     Tensor& out = context.output(0, context.input(4).dtype(), whole);
     set_to_zero(out);
-    copy_strided(out, view_of(parts, whole), context.input(4), {0, full_strides(shape_of_ints(parts.count))},
+    copy_strided(context, out, view_of(parts, whole), context.input(4), {0, full_strides(shape_of_ints(parts.count))},
                  parts.count);
   };
 }
