@@ -113,16 +113,18 @@ TEST(EigenSession, LearnsItsBatch) {
 }
 
 TEST(EigenSession, AllocatesNothingInASteadyTrainingStep) {
-  Classifier model;
-  EigenSession session(model.graph);
-  session.run(model.init);
-  const std::array fetches{Fetch(model.train), Fetch(model.loss)};
-  const std::array feeds{Feed{model.x, features()}, Feed{model.y, labels()}};
-  std::array<Tensor, 2> results;
-  for (int i = 0; i < 3; ++i) session.execute({.fetches = fetches, .feed_dict = feeds}, results);
-  const support::AllocationCount count;
-  for (int i = 0; i < 10; ++i) session.execute({.fetches = fetches, .feed_dict = feeds}, results);
-  EXPECT_EQ(count.so_far(), 0U);
+  for (const std::size_t num_threads : {1U, 2U}) {
+    Classifier model;
+    EigenSession session(model.graph, {.num_threads = num_threads});
+    session.run(model.init);
+    const std::array fetches{Fetch(model.train), Fetch(model.loss)};
+    const std::array feeds{Feed{model.x, features()}, Feed{model.y, labels()}};
+    std::array<Tensor, 2> results;
+    for (int i = 0; i < 3; ++i) session.execute({.fetches = fetches, .feed_dict = feeds}, results);
+    const support::AllocationCount count;
+    for (int i = 0; i < 10; ++i) session.execute({.fetches = fetches, .feed_dict = feeds}, results);
+    EXPECT_EQ(count.so_far(), 0U) << num_threads << " threads";
+  }
 }
 
 TEST(EigenSession, EndsWithTheSameBitsWhenItIsInterrupted) {

@@ -13,9 +13,9 @@
 namespace trainhook::test {
 
 /// Computes one node of type `type`; the inputs are fed, so that nothing is computed ahead. The result has one tensor
-/// for each of `outputs`.
+/// for each of `outputs`. `num_threads` is the session's.
 inline std::vector<Tensor> run_op(KernelGroup group, const std::string& type, const std::vector<Tensor>& inputs,
-                                  Attrs attrs, const std::vector<DType>& outputs) {
+                                  Attrs attrs, const std::vector<DType>& outputs, std::size_t num_threads = 0) {
   Graph graph;
   NodeSpec spec{.type = type, .name = "tested", .attrs = std::move(attrs)};
   FeedDict feeds;
@@ -28,7 +28,7 @@ inline std::vector<Tensor> run_op(KernelGroup group, const std::string& type, co
   }
   for (const DType dtype : outputs) spec.outputs.push_back({dtype, {}});
   const Operation op = graph.add(std::move(spec));
-  GraphSession session(graph, {.kernels = {group}});
+  GraphSession session(graph, {.kernels = {group}, .num_threads = num_threads});
   std::vector<Fetch> fetches;
   for (std::size_t i = 0; i < outputs.size(); ++i) fetches.emplace_back(op.output(i));
   return session.run(fetches, feeds);
