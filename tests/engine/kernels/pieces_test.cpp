@@ -37,9 +37,6 @@ void expect_exact_roots() {
 }
 
 TEST(SquareRoots, AreRoundedAsTheStandardWantsIt) {
-#if defined(__AVX__)
-  GTEST_SKIP() << "Eigen's own are faster with AVX";
-#endif
   expect_exact_roots<float>();
   expect_exact_roots<double>();
 }

@@ -38,6 +38,8 @@ class Blocks {
     if (size_ > kAligned) size_ = (size_ + kAligned - 1) / kAligned * kAligned;
   }
 
+  /// The items of a block; the last one may have fewer.
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
   [[nodiscard]] std::int64_t count() const noexcept { return (items_ + size_ - 1) / size_; }
 
   [[nodiscard]] Block at(std::int64_t index, std::size_t worker) const noexcept {
@@ -90,8 +92,11 @@ class WorkerMemory {
  public:
   /// `each` elements for a worker, and `shared` for all of them.
   WorkerMemory(const KernelContext& context, const Blocks& blocks, std::size_t each, std::size_t shared = 0)
-      : each_(aligned(each)), start_(context.scratch<T>(blocks.num_workers(context) * each_ + shared)) {
-    shared_ = start_ + blocks.num_workers(context) * each_;
+      : each_(aligned(each)) {
+    const std::size_t of_workers = blocks.num_workers(context) * each_;
+    if (of_workers + shared == 0) return;
+    start_ = context.scratch<T>(of_workers + shared);
+    shared_ = start_ + of_workers;
   }
 
   [[nodiscard]] T* of(const Block& block) const noexcept { return start_ + block.worker * each_; }
@@ -101,8 +106,8 @@ class WorkerMemory {
   static std::size_t aligned(std::size_t count) noexcept { return (count + 15) / 16 * 16; }
 
   std::size_t each_;
-  T* start_;
-  T* shared_;
+  T* start_ = nullptr;
+  T* shared_ = nullptr;
 };
 
 }  // namespace trainhook::detail

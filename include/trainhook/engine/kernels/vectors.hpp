@@ -3,10 +3,16 @@
 /// Vectors of the size of the processor's registers, for code that compilers do not vectorize.
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
 #include <utility>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 namespace trainhook::kernels::detail {
 
@@ -57,6 +63,36 @@ template <class Vector, class T>
 template <class Vector, class T>
 [[gnu::always_inline]] inline void store(const Vector& vector, T* to) {
   std::memcpy(to, &vector, sizeof vector);
+}
+
+inline float square_root(float square) noexcept { return std::sqrt(square); }
+inline double square_root(double square) noexcept { return std::sqrt(square); }
+
+/// Square roots as IEEE 754 rounds them, by the processor's instruction: a loop over std::sqrt would not become one,
+/// since that may set errno.
+inline auto square_root(VectorOf<float, kVectorSize<float>>::type squares) noexcept {
+#if defined(__AVX512F__)
+  return decltype(squares)(_mm512_sqrt_ps(std::bit_cast<__m512>(squares)));
+#elif defined(__AVX__)
+  return decltype(squares)(_mm256_sqrt_ps(std::bit_cast<__m256>(squares)));
+#elif defined(__SSE2__)
+  return decltype(squares)(_mm_sqrt_ps(std::bit_cast<__m128>(squares)));
+#else
+  for (std::size_t i = 0; i < kVectorSize<float>; ++i) squares[i] = std::sqrt(squares[i]);
+  return squares;
+#endif
+}
+inline auto square_root(VectorOf<double, kVectorSize<double>>::type squares) noexcept {
+#if defined(__AVX512F__)
+  return decltype(squares)(_mm512_sqrt_pd(std::bit_cast<__m512d>(squares)));
+#elif defined(__AVX__)
+  return decltype(squares)(_mm256_sqrt_pd(std::bit_cast<__m256d>(squares)));
+#elif defined(__SSE2__)
+  return decltype(squares)(_mm_sqrt_pd(std::bit_cast<__m128d>(squares)));
+#else
+  for (std::size_t i = 0; i < kVectorSize<double>; ++i) squares[i] = std::sqrt(squares[i]);
+  return squares;
+#endif
 }
 
 /// The sum of a vector's elements, by repeated halving.

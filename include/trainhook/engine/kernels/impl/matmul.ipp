@@ -14,8 +14,8 @@
 
 #include <Eigen/Core>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
-#include <trainhook/engine/kernels/cut.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/gathered_product.hpp>
@@ -50,8 +50,8 @@ struct Product {
   [[nodiscard]] std::int64_t column_stride_of_a() const { return transpose_a ? a.outerStride() : 1; }
 
   /// The product that gives these rows and columns of the result.
-  [[nodiscard]] Product part(Range of_rows, Range of_columns) const {
-    const auto cut = [](const ConstMatrixPart<T>& matrix, bool cuts_columns, Range range) {
+  [[nodiscard]] Product part(const Block& of_rows, const Block& of_columns) const {
+    const auto cut = [](const ConstMatrixPart<T>& matrix, bool cuts_columns, const Block& range) {
       return cuts_columns ? ConstMatrixPart<T>(matrix.data() + range.begin, matrix.rows(), range.size(),
                                                Eigen::OuterStride<>(matrix.outerStride()))
                           : ConstMatrixPart<T>(matrix.data() + range.begin * matrix.outerStride(), range.size(),
@@ -176,38 +176,25 @@ void multiply_by(Multiplier multiplier, const Product<T>& product, MatrixPart<T>
   }
 }
 
-/// Multiply-adds that are worth a thread's while.
-inline constexpr std::int64_t kProductPiece = std::int64_t{1} << 20;
+/// What a multiply-add costs, as `Blocks` counts: an addition of two floats that come from memory takes as long as 16.
+inline std::int64_t cost_of_products(std::int64_t count) { return count / 16 + 1; }
 
 /// How a product is cut into blocks of rows and columns.
 struct ProductCut {
-  Cut rows;
-  Cut columns;
+  Blocks rows;
+  Blocks columns;
 
-  ProductCut(Multiplier multiplier, std::int64_t num_rows, std::int64_t inner, std::int64_t num_columns) {
-    // Eigen copies the rows and columns of each block, which does not count if it has enough of both.
-    const std::int64_t least = multiplier == Multiplier::Eigen ? 256 : 24;
-    rows = {num_rows, block_of(num_rows, inner * (std::min)(num_columns, kColumns), least)};
-    columns = {num_columns, block_of(num_columns, inner * rows.block, kColumns)};
-  }
+  /// Eigen copies the rows and columns of each block, which does not count if it has enough of both.
+  ProductCut(Multiplier multiplier, std::int64_t num_rows, std::int64_t inner, std::int64_t num_columns)
+      : rows(num_rows, cost_of_products(inner * (std::min)(num_columns, kColumns)),
+             multiplier == Multiplier::Eigen ? 256 : 24),
+        columns(num_columns, cost_of_products(inner * rows.size()), kColumns) {}
 
-  [[nodiscard]] std::int64_t size() const noexcept { return rows.size() * columns.size(); }
+  [[nodiscard]] Blocks blocks() const noexcept { return Blocks(rows.count() * columns.count(), kBlockCost); }
 
  private:
   static constexpr std::int64_t kColumns = 256;
-
-  /// A multiple of `least` that is enough for a piece of work if each costs `cost`, but not more than `count`.
-  static std::int64_t block_of(std::int64_t count, std::int64_t cost, std::int64_t least) {
-    const std::int64_t enough = kProductPiece / (std::max)(cost, std::int64_t{1}) + 1;
-    return (std::max)((std::min)((enough + least - 1) / least * least, count), std::int64_t{1});
-  }
 };
-
-template <class T>
-T* packing_of_workers(const KernelContext& context, bool is_needed, std::int64_t pieces) {
-  if (!is_needed) return nullptr;
-  return context.scratch<T>(kPackingSize<T> * (pieces > 1 ? context.num_workers() : 1));
-}
 
 template <class T>
 void multiply(KernelContext& context, bool transpose_a, bool transpose_b) {
@@ -217,13 +204,14 @@ void multiply(KernelContext& context, bool transpose_a, bool transpose_b) {
   if (shape.num_elements() == 0) return;
   const Multiplier multiplier = multiplier_of(product);
   const ProductCut cut(multiplier, product.rows(), product.inner(), product.columns());
-  T* const packing = packing_of_workers<T>(context, multiplier == Multiplier::Skinny, cut.size());
-  context.for_each_piece(cut.size(), [&](std::int64_t piece, std::size_t worker) {
-    const Range rows = cut.rows[piece / cut.columns.size()];
-    const Range columns = cut.columns[piece % cut.columns.size()];
+  const Blocks blocks = cut.blocks();
+  const WorkerMemory<T> packing(context, blocks, multiplier == Multiplier::Skinny ? kPackingSize<T> : 0);
+  for_each_block(context, blocks, [&](const Block& block) {
+    const Block rows = cut.rows.at(block.index / cut.columns.count(), block.worker);
+    const Block columns = cut.columns.at(block.index % cut.columns.count(), block.worker);
     const MatrixPart<T> part(result + rows.begin * shape[1] + columns.begin, rows.size(), columns.size(),
                              Eigen::OuterStride<>(shape[1]));
-    multiply_by(multiplier, product.part(rows, columns), part, packing + (packing ? worker * kPackingSize<T> : 0));
+    multiply_by(multiplier, product.part(rows, columns), part, packing.of(block));
   });
 }
 
@@ -257,16 +245,13 @@ void multiply_batches(KernelContext& context, bool transpose_a, bool transpose_b
     const MatrixPart<T> to(result + at * rows * columns, rows, columns, Eigen::OuterStride<>(columns));
     multiply_by(multiplier_of(product), product, to, packing);
   };
-  const std::int64_t cost = (std::max)(rows * columns * a[transpose_a ? 0 : 1], std::int64_t{1});
-  const Cut cut{batch.num_elements(), (kProductPiece + cost - 1) / cost};
-  T* const packing = packing_of_workers<T>(context, std::is_floating_point_v<T>, cut.size());
+  const Blocks blocks(batch.num_elements(), cost_of_products(rows * columns * a[transpose_a ? 0 : 1]));
+  const WorkerMemory<T> packing(context, blocks, std::is_floating_point_v<T> ? kPackingSize<T> : 0);
   const Ints a_strides = broadcast_strides(batch_a, batch);
   const Ints b_strides = broadcast_strides(batch_b, batch);
-  context.for_each_piece(cut.size(), [&](std::int64_t piece, std::size_t worker) {
-    const Range range = cut[piece];
-    for (std::int64_t i = range.begin; i < range.end; ++i)
-      product_at(offset_of(i, batch, a_strides), offset_of(i, batch, b_strides), i,
-                 packing + (packing ? worker * kPackingSize<T> : 0));
+  for_each_block(context, blocks, [&](const Block& block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i)
+      product_at(offset_of(i, batch, a_strides), offset_of(i, batch, b_strides), i, packing.of(block));
   });
 }
 

@@ -8,14 +8,13 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
-#include <Eigen/Core>
-
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
-#include <trainhook/engine/kernels/eigen_maps.hpp>
-#include <trainhook/engine/kernels/pieces.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -37,27 +36,48 @@ inline void expect_shapes(const KernelContext& context, std::size_t num_slots, s
   }
 }
 
-/// A variable or a slot: its elements before the step, and the place for those after it.
+/// A variable or a slot: its elements before the step, and the place for those after it. `V` is a vector of elements or
+/// a single one.
 template <class T>
 class Slot {
  public:
   Slot(const KernelContext& context, std::size_t i) : values_(context.variable(i).value.template update_data<T>()) {}
-  [[nodiscard]] ConstArrayMap<T> before(Eigen::Index at, Eigen::Index n) const { return {values_.from.data() + at, n}; }
-  [[nodiscard]] ArrayMap<T> after(Eigen::Index at, Eigen::Index n) const { return {values_.to.data() + at, n}; }
+
+  template <class V>
+  [[nodiscard]] V before(std::int64_t at) const {
+    return load<V>(values_.from.data() + at);
+  }
+  template <class V>
+  V set(std::int64_t at, V value) const {
+    store(value, values_.to.data() + at);
+    return value;
+  }
 
  private:
   Tensor::Update<T> values_;
 };
 
+/// Calls `update.operator()<V>(at, gradient)` for the elements from `at` on that a V holds: in vectors, the last ones
+/// singly. One loop reads and writes everything, so each array passes through the processor once.
+template <class T, class Update>
+void update_elements(const KernelContext& context, std::span<const T> gradient, const Update& update) {
+  constexpr auto kSize = static_cast<std::int64_t>(kVectorSize<T>);
+  using Vector = typename VectorOf<T, kVectorSize<T>>::type;
+  for_each_block(context, {static_cast<std::int64_t>(gradient.size()), 2}, [&](const Block& block) {
+    const T* const g = gradient.data();
+    std::int64_t at = block.begin;
+    for (; at + kSize <= block.end; at += kSize) update(at, load<Vector>(g + at));
+    for (; at < block.end; ++at) update(at, g[at]);
+  });
+}
+
 template <class T>
 void apply_gradient_descent(KernelContext& context) {
   expect_shapes(context, 1, 2);
   const T alpha = context.input(1).scalar<T>();
-  const std::span<const T> delta = context.data<T>(2);
   const Slot<T> var(context, 0);
-  in_pieces(context, delta.size(), [&](Eigen::Index at, Eigen::Index n) {
-    var.after(at, n) = var.before(at, n) - alpha * ConstArrayMap<T>(delta.data() + at, n);
-  });
+  update_elements(context, context.data<T>(2),
+                  [&]<class V>(std::int64_t at, V g) { var.set(at, var.template before<V>(at) - alpha * g); });
 }
 
 template <class T, bool Nesterov>
@@ -65,17 +85,14 @@ void apply_momentum(KernelContext& context) {
   expect_shapes(context, 2, 3);
   const T rate = context.input(2).scalar<T>();
   const T momentum = context.input(4).scalar<T>();
-  const std::span<const T> gradient = context.data<T>(3);
   const Slot<T> var(context, 0);
   const Slot<T> accumulated(context, 1);
-  in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-    const ConstArrayMap<T> g(gradient.data() + at, n);
-    ArrayMap<T> a = accumulated.after(at, n);
-    a = accumulated.before(at, n) * momentum + g;
+  update_elements(context, context.data<T>(3), [&]<class V>(std::int64_t at, V g) {
+    const V a = accumulated.set(at, accumulated.template before<V>(at) * momentum + g);
     if constexpr (Nesterov) {
-      var.after(at, n) = var.before(at, n) - (g * rate + a * (momentum * rate));
+      var.set(at, var.template before<V>(at) - (g * rate + a * (momentum * rate)));
     } else {
-      var.after(at, n) = var.before(at, n) - a * rate;
+      var.set(at, var.template before<V>(at) - a * rate);
     }
   });
 }
@@ -90,23 +107,16 @@ void apply_adam(KernelContext& context) {
   const T beta2 = context.input(7).scalar<T>();
   const T epsilon = context.input(8).scalar<T>();
   const T rate = context.input(5).scalar<T>() * std::sqrt(T{1} - beta2_power) / (T{1} - beta1_power);
-  const std::span<const T> gradient = context.data<T>(9);
   const Slot<T> var(context, 0);
   const Slot<T> first(context, 1);
   const Slot<T> second(context, 2);
-  in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-    const ConstArrayMap<T> g(gradient.data() + at, n);
-    ArrayMap<T> m = first.after(at, n);
-    ArrayMap<T> v = second.after(at, n);
-    m = first.before(at, n) + (g - first.before(at, n)) * (T{1} - beta1);
-    v = second.before(at, n) + (g.square() - second.before(at, n)) * (T{1} - beta2);
-    PieceRoom<T> room;
-    const auto root = square_roots(v, room);
-    if constexpr (Nesterov) {
-      var.after(at, n) = var.before(at, n) - ((g * (T{1} - beta1) + beta1 * m) * rate) / (root + epsilon);
-    } else {
-      var.after(at, n) = var.before(at, n) - (m * rate) / (root + epsilon);
-    }
+  update_elements(context, context.data<T>(9), [&]<class V>(std::int64_t at, V g) {
+    const V old_m = first.template before<V>(at);
+    const V old_v = second.template before<V>(at);
+    const V m = first.set(at, old_m + (g - old_m) * (T{1} - beta1));
+    const V v = second.set(at, old_v + (g * g - old_v) * (T{1} - beta2));
+    const V step = Nesterov ? (g * (T{1} - beta1) + beta1 * m) * rate : m * rate;
+    var.set(at, var.template before<V>(at) - step / (square_root(v) + epsilon));
   });
 }
 
@@ -114,25 +124,19 @@ template <class T, bool UpdatesSlots>
 void apply_adagrad(KernelContext& context) {
   expect_shapes(context, 2, 3);
   const T rate = context.input(2).scalar<T>();
-  const std::span<const T> gradient = context.data<T>(3);
   const Slot<T> var(context, 0);
+  const auto apply = [&]<class V>(std::int64_t at, V g, V a) {
+    var.set(at, var.template before<V>(at) - g * rate / square_root(a));
+  };
   if constexpr (UpdatesSlots) {
     const Slot<T> accumulated(context, 1);
-    in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-      const ConstArrayMap<T> g(gradient.data() + at, n);
-      ArrayMap<T> a = accumulated.after(at, n);
-      a = accumulated.before(at, n) + g.square();
-      PieceRoom<T> room;
-      var.after(at, n) = var.before(at, n) - g * rate / square_roots(a, room);
+    update_elements(context, context.data<T>(3), [&]<class V>(std::int64_t at, V g) {
+      apply(at, g, accumulated.set(at, accumulated.template before<V>(at) + g * g));
     });
   } else {
-    const std::span<const T> accumulated = context.variable(1).value.template data<T>();
-    in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-      const ConstArrayMap<T> g(gradient.data() + at, n);
-      PieceRoom<T> room;
-      const auto root = square_roots(ConstArrayMap<T>(accumulated.data() + at, n), room);
-      var.after(at, n) = var.before(at, n) - g * rate / root;
-    });
+    const T* const accumulated = context.variable(1).value.template data<T>().data();
+    update_elements(context, context.data<T>(3),
+                    [&]<class V>(std::int64_t at, V g) { apply(at, g, load<V>(accumulated + at)); });
   }
 }
 
@@ -145,26 +149,22 @@ void apply_rms_prop(KernelContext& context) {
   const T rho = context.input(kSlots + 1).scalar<T>();
   const T momentum = context.input(kSlots + 2).scalar<T>();
   const T epsilon = context.input(kSlots + 3).scalar<T>();
-  const std::span<const T> gradient = context.data<T>(kSlots + 4);
   const Slot<T> var(context, 0);
   std::optional<Slot<T>> mean;
   if constexpr (Centered) mean.emplace(context, 1);
   const Slot<T> mean_square(context, kSlots - 2);
   const Slot<T> moment(context, kSlots - 1);
-  in_pieces(context, gradient.size(), [&](Eigen::Index at, Eigen::Index n) {
-    const ConstArrayMap<T> g(gradient.data() + at, n);
-    ArrayMap<T> ms = mean_square.after(at, n);
-    ArrayMap<T> mom = moment.after(at, n);
-    ms = mean_square.before(at, n) + (g.square() - mean_square.before(at, n)) * (T{1} - rho);
-    PieceRoom<T> room;
+  update_elements(context, context.data<T>(kSlots + 4), [&]<class V>(std::int64_t at, V g) {
+    const V old_ms = mean_square.template before<V>(at);
+    const V ms = mean_square.set(at, old_ms + (g * g - old_ms) * (T{1} - rho));
+    V square = ms + epsilon;
     if constexpr (Centered) {
-      ArrayMap<T> mg = mean->after(at, n);
-      mg = mean->before(at, n) + (g - mean->before(at, n)) * (T{1} - rho);
-      mom = moment.before(at, n) * momentum + (g * rate) / square_roots(ms - mg.square() + epsilon, room);
-    } else {
-      mom = moment.before(at, n) * momentum + (g * rate) / square_roots(ms + epsilon, room);
+      const V old_mg = mean->template before<V>(at);
+      const V mg = mean->set(at, old_mg + (g - old_mg) * (T{1} - rho));
+      square = ms - mg * mg + epsilon;
     }
-    var.after(at, n) = var.before(at, n) - mom;
+    const V moved = moment.set(at, moment.template before<V>(at) * momentum + (g * rate) / square_root(square));
+    var.set(at, var.template before<V>(at) - moved);
   });
 }
 
