@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Fuzzes table files, which indexes of checkpoints are.
+/// Fuzzes table files, which indexes of checkpoints are, plain and packed.
 #include "fuzz.hpp"
 
 #include <trainhook/io/table_reader.hpp>
+
+#include "packed_table.hpp"
 
 namespace th = trainhook;
 
@@ -14,7 +16,9 @@ void fuzz::read(Input input) {
 
 std::vector<std::string> fuzz::seeds() {
   std::vector<std::string> seeds;
-  for (const std::string_view name : {"every_dtype", "model.ckpt-3", "object_based", "partitioned", "sharded"})
+  for (const std::string_view name : {"every_dtype", "model.ckpt-3", "object_based", "partitioned", "sharded"}) {
     seeds.push_back(data_file(std::string(name) + ".index"));
+    seeds.push_back(th::support::packed_table(seeds.back()));
+  }
   return seeds;
 }

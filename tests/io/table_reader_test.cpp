@@ -13,14 +13,21 @@
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/table_writer.hpp>
 
 #include "damage.hpp"
+#include "expect_error.hpp"
+#include "hex.hpp"
+#include "packed_table.hpp"
 
 namespace trainhook {
 namespace {
 
+using support::append_block;
+using support::as_literals;
+using support::bytes;
+using support::packed_table;
+using support::table_footer;
 using Entries = std::map<std::string, std::string>;
 
 Entries read_all(const std::string& file) {
@@ -39,26 +46,13 @@ std::string sample_table() {
 /// A file with this block in place of data, all checksums right.
 std::string table_around(const std::string& block, const std::string& index_key, char type = 0) {
   std::string file;
-  const auto append = [&](const std::string& contents, char block_type) {
-    const detail::BlockHandle handle{file.size(), contents.size()};
-    const std::string covered = contents + block_type;
-    file += covered;
-    detail::append_fixed(file, crc32c::mask(crc32c::value(covered)));
-    return handle;
-  };
-  const detail::BlockHandle data = append(block, type);
-  const detail::BlockHandle metaindex = append(detail::BlockBuilder(16).finish(), 0);
   detail::BlockBuilder index_builder(1);
   std::string handle;
-  data.append_to(handle);
+  append_block(file, block, type).append_to(handle);
   index_builder.add(index_key, handle);
-  const detail::BlockHandle index = append(index_builder.finish(), 0);
-  std::string footer;
-  metaindex.append_to(footer);
-  index.append_to(footer);
-  footer.resize(40);
-  detail::append_fixed(footer, detail::kTableMagic);
-  return file + footer;
+  const detail::BlockHandle metaindex = append_block(file, detail::BlockBuilder(16).finish(), 0);
+  const detail::BlockHandle index = append_block(file, index_builder.finish(), 0);
+  return file + table_footer(metaindex, index);
 }
 
 std::string block_of(const std::string& entries) {
@@ -163,8 +157,51 @@ TEST(TableReader, RefusesKeysThatUnfoldToManyTimesTheFile) {
   EXPECT_THROW(read_all(table_around(block_of(entries), std::string(20'001, '\xff'))), DataLossError);
 }
 
-TEST(TableReader, SaysThatCompressedBlocksCannotBeRead) {
-  EXPECT_THROW(read_all(table_around(block_of(""), "z", 1)), UnimplementedError);
+TEST(TableReader, ReadsABlockThatGooglesLibraryPacked) {  // libsnappy 1.1.9, with copies in the values
+  const std::string packed = bytes("6a 34 00000178 0007286c617965722f61 9e0100 0c06012862 9e0100 1c 0000000001000000");
+  EXPECT_EQ(read_all(table_around(packed, "z", 1)),
+            (Entries{{"", "x"}, {"layer/a", std::string(40, 'a')}, {"layer/b", std::string(40, 'b')}}));
+}
+
+TEST(TableReader, ReadsATableWhoseEveryBlockIsPacked) {
+  EXPECT_EQ(read_all(packed_table(sample_table())), read_all(sample_table()));
+}
+
+TEST(TableReader, RefusesEveryFlippedBitOfAPackedTable) {
+  const std::string file = packed_table(sample_table());
+  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit)
+    EXPECT_THROW(read_all(testing::flipped(file, bit)), DataLossError) << "bit " << bit;
+}
+
+TEST(TableReader, APackedBlockWithAFlippedBitIsAnErrorOrIsReadThoughItsChecksumFits) {
+  detail::BlockBuilder entries(4);
+  for (char c = 'a'; c < 'k'; ++c) entries.add(std::string("layer/") + c, std::string(10, c));
+  const auto read = [](const std::string& packed) { return read_all(table_around(packed, "z", 1)); };
+  testing::expect_refused_or_read(as_literals(entries.finish()), "run/x.index", read);
+}
+
+TEST(TableReader, SaysWhichBlockIsNotWhatSnappyMakes) {
+  testing::expect_error<DataLossError>({"run/x.index", "the block at byte 0 is not what Snappy makes"},
+                                       [] { read_all(table_around("\x05\x10hell", "z", 1)); });
+}
+
+TEST(TableReader, UnpacksABlockOnceHoweverOftenTheIndexNamesIt) {
+  std::string file, handle;
+  detail::BlockBuilder index(1);
+  append_block(file, as_literals(detail::BlockBuilder(16).finish()), 1).append_to(handle);
+  for (const char* key : {"a", "b"}) index.add(key, handle);
+  const detail::BlockHandle metaindex = append_block(file, detail::BlockBuilder(16).finish(), 0);
+  const detail::BlockHandle index_handle = append_block(file, index.finish(), 0);
+  testing::expect_error<DataLossError>({"its index is out of order"},
+                                       [&] { read_all(file + table_footer(metaindex, index_handle)); });
+}
+
+TEST(TableReader, SaysWhichCompressionItDoesNotRead) {
+  const auto read = [](char type) { read_all(table_around(block_of(""), "z", type)); };
+  testing::expect_error<UnimplementedError>(
+      {"run/x.index", "of a format that is not read here: a block is compressed in way 2 (zstd); write it again"},
+      [&] { read(2); });
+  testing::expect_error<UnimplementedError>({"in way 255;"}, [&] { read('\xff'); });
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class BlockIterator {
 };
 
 /// Reads the entries of a table file in order. The constructor checks footer and index, `for_each` each block that it
-/// reaches. Damage is a DataLossError that names the file, a compressed block an UnimplementedError.
+/// reaches. Damage is a DataLossError that names the file, a compression other than Snappy an UnimplementedError.
 class TableReader {
  public:
   /// `what` names the file in errors.
@@ -52,13 +52,16 @@ class TableReader {
     std::string last_key;
     bool first = true;
     std::uint64_t key_bytes = 0;
+    std::uint64_t end = 0;  // of the blocks read so far
+    std::string unpacked;
     BlockIterator index(index_, what_);
     while (index.next()) {
       std::string_view text = index.value();
       const std::optional<BlockHandle> handle = BlockHandle::take(text);
       if (!handle || !text.empty()) throw damaged("an index entry names no block");
-      if (!first && index.key() < last_key) throw damaged("its index is out of order");
-      BlockIterator entries(block(*handle), what_);
+      if ((!first && index.key() < last_key) || handle->offset < end) throw damaged("its index is out of order");
+      BlockIterator entries(block(*handle, unpacked), what_);
+      end = handle->offset + handle->size;
       while (entries.next()) {
         if (!first && entries.key() <= last_key) throw damaged("its keys are out of order");
         // Shared prefixes can expand to the square of the file's size; no real file comes near this limit.
@@ -77,11 +80,12 @@ class TableReader {
 
   [[nodiscard]] TRAINHOOK_DECL DataLossError damaged(std::string_view problem) const;
 
-  /// The contents of a block, whose checksum it verifies.
-  [[nodiscard]] TRAINHOOK_DECL std::string_view block(BlockHandle handle) const;
+  /// The contents of a block, whose checksum it verifies; in `unpacked` if they were compressed.
+  [[nodiscard]] TRAINHOOK_DECL std::string_view block(BlockHandle handle, std::string& unpacked) const;
 
   std::string contents_;
   std::string what_;
+  std::string unpacked_index_;
   std::string_view index_;
 };
 

@@ -19,6 +19,8 @@
 
 #include "damage.hpp"
 #include "data_files.hpp"
+#include "expect_error.hpp"
+#include "packed_table.hpp"
 
 namespace trainhook {
 namespace {
@@ -94,6 +96,22 @@ TEST(BundleReaderOfTensorFlow, JoinsSlicesThatLieInSeveralShards) {
   EXPECT_EQ(reader.get_tensor("grid"), counted<std::int32_t>({4, 6}));
   EXPECT_EQ(reader.get_tensor("grid", {{1, 2}, {3, 2}}), Tensor::of<std::int32_t>({9, 10, 15, 16}, {2, 2}));
   EXPECT_EQ(reader.get_tensor("strings"), Tensor::of<std::string>({"a", "bb", "ccc"}));
+}
+
+TEST(BundleReaderOfTensorFlow, ReadsAnIndexThatIsPacked) {
+  testing::MemoryFileSystem disk;
+  const BundleReader plain = open("partitioned");
+  const std::string data = ".data-00000-of-00001";
+  const std::string index = read_file(posix_file_system(), data_file("partitioned.index"));
+  disk.write_file("packed" + data, read_file(posix_file_system(), data_file("partitioned" + data)));
+  disk.write_file("packed.index", support::packed_table(index));
+  const BundleReader packed("packed", {.file_system = &disk});
+  EXPECT_EQ(packed.entries().size(), plain.entries().size());
+  for (const auto& [name, entry] : plain.entries()) EXPECT_EQ(packed.get_tensor(name), plain.get_tensor(name)) << name;
+
+  disk.write_file("packed.index", support::packed_table(index, 2));
+  testing::expect_error<UnimplementedError>({"packed.index is of a format that is not read here", "zstd"},
+                                            [&] { BundleReader("packed", {.file_system = &disk}); });
 }
 
 /// Damages each file of a checkpoint in turn; all of its tensors and the slices of partitioned ones are read each time.

@@ -19,6 +19,7 @@
 #include <trainhook/io/impl/random_number.ipp>
 #include <trainhook/io/impl/record_reader.ipp>
 #include <trainhook/io/impl/record_writer.ipp>
+#include <trainhook/io/impl/snappy.ipp>
 #include <trainhook/io/impl/table_format.ipp>
 #include <trainhook/io/impl/table_reader.ipp>
 #include <trainhook/io/impl/table_writer.ipp>

@@ -13,6 +13,7 @@
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/snappy.hpp>
 
 namespace trainhook::detail {
 
@@ -67,15 +68,15 @@ TableReader::TableReader(std::string contents, std::string what)
   index->append_to(honest);
   honest.resize(footer.size(), '\0');
   if (honest != footer) throw damaged("its footer is not what any writer makes");
-  static_cast<void>(block(*metaindex));
-  index_ = block(*index);
+  static_cast<void>(block(*metaindex, unpacked_index_));
+  index_ = block(*index, unpacked_index_);
 }
 
 DataLossError TableReader::damaged(std::string_view problem) const {
   return DataLossError("table file {} is damaged: {}", what_, problem);
 }
 
-std::string_view TableReader::block(BlockHandle handle) const {
+std::string_view TableReader::block(BlockHandle handle, std::string& unpacked) const {
   const std::uint64_t limit = contents_.size() - kTableFooterSize;
   if (handle.offset > limit || handle.size > limit - handle.offset ||
       limit - handle.offset - handle.size < kBlockTrailerSize) {
@@ -87,12 +88,19 @@ std::string_view TableReader::block(BlockHandle handle) const {
   if (!crc32c::agree(fixed32_at(contents_, offset + size + 1), crc32c::mask(crc32c::value(covered)))) {
     throw damaged(fmt::format("the checksum of the block at byte {} does not match", offset));
   }
-  if (static_cast<BlockType>(covered.back()) != BlockType::Plain) {
-    const int type = static_cast<unsigned char>(covered.back());
-    throw UnimplementedError("table file {} has a block of compression type {}; only uncompressed ones can be read",
-                             what_, type);
+  const std::string_view stored = covered.substr(0, size);
+  const auto type = static_cast<BlockType>(covered.back());
+  if (type == BlockType::Plain) return stored;
+  if (type != BlockType::Snappy) {
+    throw UnimplementedError(
+        "table file {} is of a format that is not read here: a block is compressed in way {}{}; write it again in the "
+        "program that wrote it, without compression or with Snappy",
+        what_, static_cast<int>(type), type == BlockType::Zstd ? " (zstd)" : "");
   }
-  return covered.substr(0, size);
+  std::optional<std::string> text = unpack_snappy(stored);
+  if (!text) throw damaged(fmt::format("the block at byte {} is not what Snappy makes", offset));
+  unpacked = *std::move(text);
+  return unpacked;
 }
 
 }  // namespace trainhook::detail
