@@ -13,8 +13,6 @@
 
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/io/table_writer.hpp>
-#include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -104,6 +102,21 @@ TEST_F(LoadCheckpointTest, AnEmptyDirectoryIsAnError) {
             "checkpoint");
 }
 
+TEST_F(LoadCheckpointTest, ADirectoryWithoutAStateFileIsAnErrorThatNamesACheckpointWithoutAStep) {
+  disk.make_directories("written");
+  write("written/weights", 1);
+  EXPECT_THAT(error_of([&] { return load_checkpoint(disk, "written"); }),
+              HasSubstr("give the path of a checkpoint, such as written/weights"));
+}
+
+TEST_F(LoadCheckpointTest, ASavedModelMeansItsVariables) {
+  disk.make_directories("exported/variables");
+  disk.write_file("exported/saved_model.pb", "a graph");
+  write("exported/variables/variables", 3);
+  EXPECT_EQ(load_checkpoint(disk, "exported").prefix(), "exported/variables/variables");
+  EXPECT_EQ(load_variable(disk, "exported", "weights"), Tensor::of<float>({3, 3}, {2, 1}));
+}
+
 TEST_F(LoadCheckpointTest, AStateFileWhoseNewestIsGoneIsAnError) {
   const testing::LogLines log;
   disk.remove_file("run/model.ckpt-2.index");
@@ -123,24 +136,6 @@ TEST(LoadCheckpointOfTensorFlow, ListsTheObjectGraphAsTensorFlowDoes) {
   std::vector<std::string> names;
   for (const auto& [name, shape] : list_variables(data_file("object_based"))) names.push_back(name);
   EXPECT_THAT(names, ::testing::Contains("_CHECKPOINTABLE_OBJECT_GRAPH"));
-}
-
-TEST(LoadCheckpoint, CallsACheckpointOfTheV1FormatThat) {
-  for (const char* file : {"old/model.ckpt-3", "old/model.ckpt-3-00000-of-00001"}) {
-    testing::MemoryFileSystem disk;
-    disk.make_directories("old");
-    detail::TableWriter table;
-    table.add("", "header");
-    write_file_atomically(disk, file, table.finish());
-    try {
-      const BundleReader reader("old/model.ckpt-3", {.file_system = &disk});
-      FAIL() << "no error";
-    } catch (const NotFoundError& error) {
-      EXPECT_NE(std::string(error.what()).find(std::string(file) + " is of TensorFlow's V1 format; restore it in"),
-                std::string::npos)
-          << error.what();
-    }
-  }
 }
 
 }  // namespace

@@ -17,7 +17,8 @@
 namespace trainhook {
 
 /// Opens a checkpoint. `ckpt_dir_or_file` is a prefix (the path without `.index`), or a directory, whose newest
-/// checkpoint is opened, as `latest_checkpoint` finds it. Source: `tf.train.load_checkpoint`.
+/// checkpoint is opened, as `latest_checkpoint` finds it, or the variables of a SavedModel. Source:
+/// `tf.train.load_checkpoint`.
 /// @throws InvalidArgumentError if the directory's state file names no existing checkpoint, NotFoundError if there is
 /// neither a directory nor a checkpoint of that name; otherwise as BundleReader.
 [[nodiscard]] TRAINHOOK_DECL BundleReader load_checkpoint(FileSystem& file_system, const std::string& ckpt_dir_or_file);

@@ -29,9 +29,9 @@ enum class Missing {
 ///     .restore = th::RestoreRules{.from = "pretrained/model.ckpt-9", .rename = {{"encoder/", "net/encoder/"}},
 ///                                 .missing = th::Missing::KeepInitial, .cast = true}
 struct RestoreRules {
-  /// A checkpoint or a directory of them, read if `checkpoint_dir` has no checkpoint; later sessions resume from their
-  /// own. Its step counts, too, if it has one: `{"global_step", ""}` in `rename` begins at 0. Empty: the rules are for
-  /// the checkpoints in `checkpoint_dir`.
+  /// A checkpoint, a directory of them or a SavedModel, read if `checkpoint_dir` has no checkpoint; later sessions
+  /// resume from their own. Its step counts, too, if it has one: `{"global_step", ""}` in `rename` begins at 0. Empty:
+  /// the rules are for the checkpoints in `checkpoint_dir`.
   CheckpointSource from{};
 
   /// Pairs of a beginning of names in the checkpoint and what replaces it; the first pair that fits a name counts. A

@@ -10,20 +10,33 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/bundle/missing_bundle.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/io/path.hpp>
 
 namespace trainhook::detail {
+
+/// A checkpoint in a directory whose state file names none, for the message. Empty if there is none.
+inline std::string any_checkpoint_in(FileSystem& file_system, const std::string& directory) {
+  const std::vector<std::string> with_step = checkpoints_on_disk(file_system, directory);
+  if (!with_step.empty()) return with_step.back();
+  constexpr std::string_view kIndex = ".index";
+  for (const std::string& name : file_system.list_directory(directory))
+    if (name.ends_with(kIndex)) return join_path(directory, name.substr(0, name.size() - kIndex.size()));
+  return {};
+}
 
 std::string checkpoint_prefix(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
   if (!file_system.is_directory(ckpt_dir_or_file)) return ckpt_dir_or_file;
   if (std::optional<std::string> newest = latest_checkpoint(file_system, ckpt_dir_or_file)) return *std::move(newest);
-  const std::vector<std::string> there = checkpoints_on_disk(file_system, ckpt_dir_or_file);
-  throw InvalidArgumentError("Couldn't find 'checkpoint' file or checkpoints in given directory {}; {}",
-                             ckpt_dir_or_file,
-                             there.empty() ? "it holds no checkpoint"
-                                           : fmt::format("give the path of a checkpoint, such as {}", there.back()));
+  if (std::optional<std::string> variables = variables_of_saved_model(file_system, ckpt_dir_or_file))
+    return *std::move(variables);
+  const std::string there = any_checkpoint_in(file_system, ckpt_dir_or_file);
+  throw InvalidArgumentError(
+      "Couldn't find 'checkpoint' file or checkpoints in given directory {}; {}", ckpt_dir_or_file,
+      there.empty() ? "it holds no checkpoint" : fmt::format("give the path of a checkpoint, such as {}", there));
 }
 
 }  // namespace trainhook::detail

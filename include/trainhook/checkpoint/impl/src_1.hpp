@@ -12,6 +12,7 @@
 #include <trainhook/checkpoint/bundle/impl/bundle_reader.ipp>
 #include <trainhook/checkpoint/bundle/impl/bundle_shards.ipp>
 #include <trainhook/checkpoint/bundle/impl/bundle_writer.ipp>
+#include <trainhook/checkpoint/bundle/impl/missing_bundle.ipp>
 #include <trainhook/checkpoint/bundle/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/bundle/impl/tensor_slice.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_source.ipp>

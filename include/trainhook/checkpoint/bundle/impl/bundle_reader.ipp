@@ -14,6 +14,7 @@
 
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle/device_read.hpp>
+#include <trainhook/checkpoint/bundle/missing_bundle.hpp>
 #include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/dtype.hpp>
@@ -24,33 +25,6 @@
 #include <trainhook/io/table_reader.hpp>
 #include <trainhook/io/whole_file.hpp>
 
-namespace trainhook::detail {
-
-/// The file of a checkpoint in TensorFlow's V1 format, a table by the name of the prefix, or nothing. Its only shard
-/// has a number.
-inline std::optional<std::string> find_v1_checkpoint(FileSystem& file_system, const std::string& prefix) {
-  for (const std::string& path : {prefix, prefix + "-00000-of-00001"}) {
-    try {
-      if (!file_system.exists(path) || file_system.is_directory(path)) continue;
-      const TableReader table(read_file(file_system, path), path);
-      return path;
-    } catch (const Error&) {  // it is something else
-    }
-  }
-  return std::nullopt;
-}
-
-/// What a checkpoint's files have behind its prefix: `.index`, `.meta`, `.data-00000-of-00001`. Empty for other paths.
-inline std::string_view file_ending(std::string_view path) {
-  const std::string_view end = path.substr((std::min)(path.rfind('.'), path.size()));
-  if (end == ".index" || end == ".meta") return end;
-  constexpr std::string_view kShard = ".data-00000-of-00001";
-  const auto fits = [](char c, char like) { return like == '0' || like == '1' ? c >= '0' && c <= '9' : c == like; };
-  return std::ranges::equal(end, kShard, fits) ? end : std::string_view();
-}
-
-}  // namespace trainhook::detail
-
 namespace trainhook {
 
 BundleReader::BundleReader(std::string prefix, BundleReaderOptions options) : prefix_(std::move(prefix)) {
@@ -58,18 +32,7 @@ BundleReader::BundleReader(std::string prefix, BundleReaderOptions options) : pr
   const std::optional<detail::BundleIndex> index =
       detail::read_from_device([&] { return detail::find_bundle_index(file_system, prefix_); });
   index_path_ = index ? index->path : detail::bundle_index_path(prefix_);
-  if (!index) {
-    if (const auto end = detail::file_ending(prefix_); !end.empty())
-      throw NotFoundError("there is no checkpoint {}: that names a file of one; give its path without {}", prefix_,
-                          end);
-    if (const auto v1 = detail::find_v1_checkpoint(file_system, prefix_)) {
-      throw NotFoundError(
-          "there is no checkpoint {} that can be read: {} is of TensorFlow's V1 format; restore it in TensorFlow and "
-          "save it again by tf.compat.v1.train.Saver(), which writes the V2 format",
-          prefix_, *v1);
-    }
-    throw NotFoundError("there is no checkpoint {}: {} does not exist", prefix_, index_path_);
-  }
+  if (!index) throw detail::missing_bundle(file_system, prefix_);
   read_index(file_system);
   shards_ = std::make_unique<detail::BundleShards>(detail::BundleShards::Options{.file_system = &file_system,
                                                                                  .prefix = prefix_,
