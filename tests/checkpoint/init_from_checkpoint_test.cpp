@@ -22,6 +22,8 @@
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
+#include "data_files.hpp"
+#include "expect_error.hpp"
 #include "temporary_folder.hpp"
 
 namespace trainhook {
@@ -114,6 +116,13 @@ TEST_F(InitFromCheckpoint, WhatDoesNotFitIsNamed) {
                         "'old/w'"));
   EXPECT_EQ(error_of({{"old/", "nowhere/"}}), "none");
   EXPECT_EQ(log_.take(), std::vector<std::string>{"W init_from_checkpoint: no variable is in the scope 'nowhere/'"});
+}
+
+TEST_F(InitFromCheckpoint, ATensorThatIsNotHeldHereIsNamedWithItsDtype) {
+  testing::expect_error<UnimplementedError>(
+      {"tensor int4 of checkpoint", "it is int4[2,3], and this library has no"}, [&] {
+        init_from_checkpoint(loop_, testing::data_file("other_tensors"), {{"int4", "w"}});
+      });
 }
 
 TEST_F(InitFromCheckpoint, TheGraphOfALoopHasNoInitializers) {

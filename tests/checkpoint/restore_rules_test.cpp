@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -19,6 +20,9 @@
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+
+#include "data_files.hpp"
+#include "expect_error.hpp"
 
 namespace trainhook {
 namespace {
@@ -233,6 +237,23 @@ TEST_F(Restoring, AnotherShapeIsAnErrorThatNamesTheRule) {
       refusal<InvalidArgumentError>({}),
       "variable 'net/encoder/w' is float32[2] in the model and float32[1] in checkpoint old/m-3; restore it into the "
       "model that wrote it, or say by `cast` or `reshape` of RestoreRules what may differ");
+}
+
+TEST_F(Restoring, ATensorThatIsNotHeldHereIsNamedWithItsDtypeUnlessARuleLeavesItOut) {
+  Floats values(6, -1);
+  LoopSession other;
+  other.variable("qint8", values);
+  const std::string file = testing::data_file("other_tensors");
+  const auto restore_by = [&](RestoreRules rules) {
+    const std::shared_ptr<const RestorePolicy> policy = std::move(rules);
+    policy->restore(other, Saver(), file, "", [] {}, {}, {});
+  };
+  const std::string message = "tensor qint8 of checkpoint " + file +
+                              " cannot be read: it is qint8[2,3], and this library has no tensor of this dtype";
+  testing::expect_error<UnimplementedError>({message}, [&] { Saver().restore(other, file); });
+  testing::expect_error<UnimplementedError>({message}, [&] { restore_by({.from = file, .cast = true}); });
+  restore_by({.from = file, .rename = {{"qint8", ""}}, .missing = Missing::KeepInitial});
+  EXPECT_EQ(values, Floats(6, -1));
 }
 
 TEST_F(Restoring, AFunctionMakesAValueOfAnotherShape) {

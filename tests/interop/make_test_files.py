@@ -15,6 +15,10 @@ DTYPES = {
     "half": tf.float16, "int16": tf.int16, "int32": tf.int32, "int64": tf.int64, "int8": tf.int8, "uint16": tf.uint16,
     "uint32": tf.uint32, "uint64": tf.uint64, "uint8": tf.uint8,
 }
+OTHER_DTYPES = {
+    "float8_e4m3fn": tf.dtypes.experimental.float8_e4m3fn, "float8_e5m2": tf.dtypes.experimental.float8_e5m2,
+    "int4": tf.dtypes.experimental.int4, "qint16": tf.qint16, "qint32": tf.qint32, "qint8": tf.qint8, "quint16": tf.quint16, "quint8": tf.quint8,
+}
 STRINGS = [b"", b"ab", b"x" * 300, b"\0\n\xff"]
 
 
@@ -34,6 +38,18 @@ def every_dtype(folder):
         named = {variable.op.name: variable for variable in tf1.global_variables()} | {"größe/日本": tf1.Variable(np.float32(0.5))}
         session.run(tf1.global_variables_initializer())
         tf1.train.Saver(named).save(session, str(folder / "every_dtype"), write_meta_graph=False, write_state=False)
+
+
+def other_tensors(folder):
+    """What no tensor of the library holds: [2,3] of each other dtype, a variant, ten dimensions; beside them `whole`, which it does."""
+    quantized = {"qint16": tf.int16, "qint32": tf.int32, "qint8": tf.int8, "quint16": tf.uint16, "quint8": tf.uint8}
+    tensors = {"deep": tf.reshape(counted([6]), [1, 1, 2, 1, 1, 3, 1, 1, 1, 1]), "whole": tf.constant(counted([3]))}
+    tensors["variant"] = tf.raw_ops.EmptyTensorList(element_shape=[2], max_num_elements=3, element_dtype=tf.float32)
+    for name, dtype in OTHER_DTYPES.items():
+        plain = tf.constant(counted([2, 3]))
+        tensors[name] = tf.bitcast(tf.cast(plain, quantized[name]), dtype) if name in quantized else tf.cast(tf.cast(plain, tf.int8), dtype) if name == "int4" else tf.cast(plain, dtype)
+    names = sorted(tensors)
+    tf.raw_ops.SaveV2(prefix=str(folder / "other_tensors"), tensor_names=names, shape_and_slices=[""] * len(names), tensors=[tensors[name] for name in names])
 
 
 def model(folder):
@@ -159,7 +175,7 @@ def records(folder):
 
 def make(folder):
     """Writes all of them into an existing folder."""
-    for write in (every_dtype, model, partitioned, sharded, object_based, events_of_tensorflow_1, events_of_tensorflow_2, records):
+    for write in (every_dtype, other_tensors, model, partitioned, sharded, object_based, events_of_tensorflow_1, events_of_tensorflow_2, records):
         tf1.reset_default_graph()
         write(folder)
 

@@ -86,6 +86,14 @@ class CheckpointSource {
   CheckpointFormat format_ = nullptr;
 };
 
+namespace detail {
+
+/// As `CheckpointContents::find`, for a tensor that a restore needs. @throws UnimplementedError, which names tensor and
+/// dtype, for one that this library cannot hold.
+[[nodiscard]] TRAINHOOK_DECL std::optional<CheckpointContents::Entry> find_readable(const CheckpointContents& contents,
+                                                                                    std::string_view name);
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -23,14 +24,29 @@ struct OtherDType {
 };
 
 inline constexpr std::array kOtherDTypes{
-    OtherDType{"DT_QINT8", 11},   OtherDType{"DT_QUINT8", 12},      OtherDType{"DT_QINT32", 13},
-    OtherDType{"DT_QINT16", 15},  OtherDType{"DT_QUINT16", 16},     OtherDType{"DT_RESOURCE", 20},
-    OtherDType{"DT_VARIANT", 21}, OtherDType{"DT_FLOAT8_E5M2", 24}, OtherDType{"DT_FLOAT8_E4M3FN", 25},
-    OtherDType{"DT_INT4", 29},    OtherDType{"DT_UINT4", 30},
+    OtherDType{"DT_QINT8", 11},
+    OtherDType{"DT_QUINT8", 12},
+    OtherDType{"DT_QINT32", 13},
+    OtherDType{"DT_QINT16", 15},
+    OtherDType{"DT_QUINT16", 16},
+    OtherDType{"DT_RESOURCE", 20},
+    OtherDType{"DT_VARIANT", 21},
+    OtherDType{"DT_FLOAT8_E5M2", 24},
+    OtherDType{"DT_FLOAT8_E4M3FN", 25},
+    OtherDType{"DT_FLOAT8_E4M3FNUZ", 26},
+    OtherDType{"DT_FLOAT8_E4M3B11FNUZ", 27},
+    OtherDType{"DT_FLOAT8_E5M2FNUZ", 28},
+    OtherDType{"DT_INT4", 29},
+    OtherDType{"DT_UINT4", 30},
+    OtherDType{"DT_INT2", 31},
+    OtherDType{"DT_UINT2", 32},
 };
 
 /// The name of a DataType; empty for one that this library lacks.
 [[nodiscard]] TRAINHOOK_DECL std::string_view data_type_name(std::uint64_t number);
+
+/// TensorFlow's short name of any DataType: `float32`, `qint8`; of a number without one, `dtype 99`.
+[[nodiscard]] TRAINHOOK_DECL std::string short_dtype_name(std::uint64_t number);
 
 /// The number of a DataType; of a reference dtype, that of the dtype it refers to.
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::uint64_t> data_type_of_name(std::string_view name);

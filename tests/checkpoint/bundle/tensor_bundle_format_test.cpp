@@ -81,11 +81,23 @@ TEST(BundleEntry, WithMoreElementsThanCanBeCountedIsDataLoss) {
 }
 
 TEST(BundleEntry, OfATypeNotHeldHereSaysSoWithoutSpoilingTheOthers) {
-  EXPECT_NE(decode(std::string("\x08\x15\x12\x00", 4)).unsupported.find("21"), std::string::npos);  // variant
+  const auto unsupported = [](const std::string& text) {
+    const BundleEntry entry = decode(text);
+    EXPECT_EQ(entry.dtype, DType::Invalid);
+    return entry.unsupported.value_or(BundleEntry::Unsupported{});
+  };
+  EXPECT_EQ(unsupported(std::string("\x08\x15\x12\x00", 4)).reason,
+            "it is variant[], and this library has no tensor of this dtype");
+  EXPECT_EQ(unsupported("\x08\x63\x12\x04\x12\x02\x08\x03\x28\x06").reason,
+            "it is dtype 99[3], and this library has no tensor of this dtype");
+
   std::string nine_dims;
   for (int i = 0; i < 9; ++i) nine_dims += "\x12\x02\x08\x01";
-  EXPECT_FALSE(decode("\x08\x01\x12" + std::string(1, static_cast<char>(nine_dims.size())) + nine_dims + "\x28\x04")
-                   .unsupported.empty());
+  const auto deep =
+      unsupported("\x08\x01\x12" + std::string(1, static_cast<char>(nine_dims.size())) + nine_dims + "\x28\x04");
+  EXPECT_EQ(deep.dtype, "float32");
+  EXPECT_EQ(deep.shape, "[1,1,1,1,1,1,1,1,1]");
+  EXPECT_EQ(deep.reason, "it is float32[1,1,1,1,1,1,1,1,1], and this library has no tensor of more than 8 dimensions");
 }
 
 TEST(BundleEntry, OfAPartitionedVariableIsTensorFlowsByteForByte) {

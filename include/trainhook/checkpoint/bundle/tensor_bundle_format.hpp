@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,14 @@ namespace trainhook {
 
 /// A tensor's entry in a bundle's index.
 struct BundleEntry {
-  DType dtype = DType::Invalid;  ///< Invalid for a dtype that this library lacks; `unsupported` names it
+  /// A tensor that this library cannot hold, although the checkpoint is intact.
+  struct Unsupported {
+    std::string dtype{};   ///< TensorFlow's name, such as `qint8`
+    std::string shape{};   ///< such as `[2,3]`; may have more dimensions than a Shape can
+    std::string reason{};  ///< what is missing, with both names, for messages
+  };
+
+  DType dtype = DType::Invalid;  ///< Invalid if it is unsupported
   Shape shape{};
   std::uint32_t shard_id = 0;
   std::uint64_t offset = 0;  ///< of the first byte in the shard
@@ -37,7 +45,7 @@ struct BundleEntry {
   std::uint32_t crc32c = 0;  ///< masked
   std::vector<TensorSlice>
       slices{};  ///< the pieces in which a partitioned variable is stored; its shard, offset and size are then 0
-  std::string unsupported{};  ///< why this tensor cannot be read although the checkpoint is intact; empty if it can
+  std::optional<Unsupported> unsupported{};
 };
 
 namespace detail {

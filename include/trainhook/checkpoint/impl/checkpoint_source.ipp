@@ -53,6 +53,12 @@ class BundleContents final : public CheckpointContents {
   BundleReader reader_;
 };
 
+std::optional<CheckpointContents::Entry> find_readable(const CheckpointContents& contents, std::string_view name) {
+  std::optional<CheckpointContents::Entry> found = contents.find(name);
+  if (found && found->dtype == DType::Invalid) static_cast<void>(contents.read(name));  // throws, and says why
+  return found;
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {

@@ -89,7 +89,7 @@ class InitialTensors {
   }
 
   void assign(const std::string& tensor, const Variable& variable, std::shared_ptr<const SaveSliceInfo> slice) {
-    const auto found = contents_.find(tensor);
+    const auto found = find_readable(contents_, tensor);
     if (!found) {
       const std::vector<std::string> names = contents_.names();
       throw InvalidArgumentError(

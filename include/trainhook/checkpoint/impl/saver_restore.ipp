@@ -85,8 +85,8 @@ std::unique_ptr<CheckpointContents> Saver::open(const CheckpointSource& from, Bu
 std::optional<std::string> Saver::find_entry(const CheckpointContents& contents, const StateSpec& spec,
                                              const std::string& own) {
   std::string key = spec.kind == StateKind::Variable ? spec.name : own + spec.name;
-  std::optional<CheckpointContents::Entry> found = contents.find(key);
-  if (!found && !own.empty()) found = contents.find(key = spec.name);
+  std::optional<CheckpointContents::Entry> found = detail::find_readable(contents, key);
+  if (!found && !own.empty()) found = detail::find_readable(contents, key = spec.name);
   if (!found && spec.kind == StateKind::Input) {
     const std::vector<std::string> names = contents.names();
     throw NotFoundError(

@@ -93,7 +93,7 @@ void VariableSlices::add(BundleWriter& writer, const std::string& name, const Te
 Tensor VariableSlices::read(const CheckpointContents& contents, const SaveSliceInfo& slice, const StateSpec& variable) {
   if (slice.is_own && variable.shape.known().num_elements() == 0)
     return Tensor::uninitialized(variable.dtype, variable.shape.known());
-  const auto whole = contents.find(slice.full_name);
+  const auto whole = find_readable(contents, slice.full_name);
   if (!whole) contents.refuse(slice.full_name);
   const Shape full = full_shape_of(slice);
   if (whole->dtype != variable.dtype || whole->shape != full) {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include <trainhook/core/dtype.hpp>
 
 namespace trainhook::detail {
@@ -14,6 +16,16 @@ namespace trainhook::detail {
 std::string_view data_type_name(std::uint64_t number) {
   const DTypeInfo* const known = number < 256 ? find_dtype(static_cast<DType>(number)) : nullptr;
   return known != nullptr ? known->proto : std::string_view();
+}
+
+std::string short_dtype_name(std::uint64_t number) {
+  if (!data_type_name(number).empty()) return std::string(dtype_name(static_cast<DType>(number)));
+  const auto other = std::ranges::find(kOtherDTypes, number, &OtherDType::number);
+  if (other == kOtherDTypes.end()) return fmt::format("dtype {}", number);
+  std::string name(other->name.substr(std::string_view("DT_").size()));
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return name;
 }
 
 std::optional<std::uint64_t> data_type_of_name(std::string_view name) {

@@ -85,7 +85,7 @@ void BundleReader::verify(std::string_view name, const TensorSlice& region) cons
 void BundleReader::verify(std::string_view beginning) const {
   for (auto at = entries_.lower_bound(beginning); at != entries_.end() && at->first.starts_with(beginning); ++at) {
     const auto& [name, entry] = *at;
-    if (!entry.unsupported.empty()) continue;
+    if (entry.unsupported) continue;
     if (entry.slices.empty()) static_cast<void>(read(name, entry));
     for (const TensorSlice& slice : entry.slices) static_cast<void>(read_slice(name, slice));
   }
@@ -148,8 +148,8 @@ void BundleReader::check_slices(std::string_view name, const BundleEntry& entry)
 
 const BundleEntry& BundleReader::readable_entry(std::string_view name) const {
   const BundleEntry& entry = this->entry(name);
-  if (!entry.unsupported.empty()) {
-    throw UnimplementedError("tensor {} of checkpoint {} cannot be read: {}", name, prefix_, entry.unsupported);
+  if (entry.unsupported) {
+    throw UnimplementedError("tensor {} of checkpoint {} cannot be read: {}", name, prefix_, entry.unsupported->reason);
   }
   return entry;
 }

@@ -14,6 +14,7 @@
 #include <trainhook/checkpoint/bundle/checkpoint_messages.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/proto/tensor_message.hpp>
 
 namespace trainhook::detail {
 
@@ -99,16 +100,22 @@ BundleEntry decode_bundle_entry(std::string_view text, std::string_view tensor, 
   entry.offset = static_cast<std::uint64_t>(message.offset);
   entry.size = static_cast<std::uint64_t>(message.size);
   entry.crc32c = message.crc32c.value;
+  const auto unsupported = [&](std::string_view what) {
+    BundleEntry::Unsupported tensor{.dtype = short_dtype_name(message.dtype), .shape = "["};
+    for (const std::int64_t size : dims) tensor.shape += fmt::format("{}{}", tensor.shape == "[" ? "" : ",", size);
+    tensor.shape += ']';
+    tensor.reason = fmt::format("it is {}{}, and this library has no tensor of {}", tensor.dtype, tensor.shape, what);
+    return tensor;
+  };
   if (dims.size() > kMaxRank) {
-    entry.unsupported = fmt::format("it has {} dimensions, more than {}", dims.size(), kMaxRank);
+    entry.unsupported = unsupported(fmt::format("more than {} dimensions", kMaxRank));
     return entry;
   }
   try {
     entry.shape = Shape(dims);
   } catch (const InvalidArgumentError& error) { throw damaged(fmt::format("an impossible shape: {}", error.what())); }
   if (message.dtype > 255 || find_dtype(static_cast<DType>(message.dtype)) == nullptr) {
-    entry.unsupported = fmt::format(
-        "its elements are of TensorFlow's type number {}, which this library does not support", message.dtype);
+    entry.unsupported = unsupported("this dtype");
     return entry;
   }
   entry.dtype = static_cast<DType>(message.dtype);
