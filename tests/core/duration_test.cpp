@@ -33,6 +33,14 @@ TEST(DurationText, IsForPeople) {
   EXPECT_EQ(duration_text(185s), "3 min 05 s");
   EXPECT_EQ(duration_text(64min), "1 h 04 min");
   EXPECT_EQ(duration_text(7620s), "2 h 07 min");
+  EXPECT_EQ(duration_text(24h - 1s), "23 h 59 min");
+  EXPECT_EQ(duration_text(24h), "1 day 0 h");
+  EXPECT_EQ(duration_text(76h + 30min), "3 days 4 h");
+  EXPECT_EQ(duration_text(99 * 24h + 23h), "99 days 23 h");
+  EXPECT_EQ(duration_text(100 * 24h), "100 days");
+  EXPECT_EQ(duration_text(729 * 24h), "729 days");
+  EXPECT_EQ(duration_text(731 * 24h), "2 years");
+  EXPECT_EQ(duration_text(83299h + 8min), "9 years");
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ class OptionalDuration : public std::optional<Duration> {
   }
 };
 
-/// A duration for people: `0.4 s`, `12 s`, `3 min 05 s`, `1 h 04 min`. Takes a Duration and any other of `std::chrono`.
+/// A duration for people: `0.4 s`, `12 s`, `3 min 05 s`, `1 h 04 min`, `3 days 4 h`, `120 days`, `9 years`. Takes a
+/// Duration and any other of `std::chrono`.
 [[nodiscard]] TRAINHOOK_DECL std::string duration_text(std::chrono::duration<double> duration);
 
 }  // namespace trainhook
