@@ -50,7 +50,7 @@ std::vector<std::string> lines_of(FileSystem& file_system, const std::string& pa
 
 TEST(EventReaderOfTensorFlow, ReadsEachKindOfEventOfTensorFlow1) {
   const std::string summaries =
-      "  loss()=0.25 weights()=-1..2/4 picture/image/0()=5x4 picture/image/1()=5x4 sound/audio/0()";
+      "  loss()=0.25 weights()=-1..2/4 picture/image/0()=5x4 picture/image/1()=5x4 sound/audio/0(audio)";
   const std::vector<std::string> expected = {"0 brain.Event:2 by tensorflow.core.util.events_writer",
                                              "0  graph",
                                              "0  meta graph",

@@ -57,6 +57,12 @@ TEST(SummaryReader, LeavesTensorsAloneWhoseShapeIsNotTheirContents) {
   EXPECT_TRUE(histogram_like({0, 3}, {}).histogram.has_value());
 }
 
+TEST(SummaryReader, NamesTheDashboardOfAudioOfTensorFlow1) {
+  const std::string summary =
+      detail::summary_of({.tag = "t", .audio = detail::SummaryAudioMessage{.sample_rate = 8000}});
+  EXPECT_EQ(parse_summary(summary).at(0), (SummaryValue{.tag = "t", .plugin = "audio"}));
+}
+
 TEST(SummaryReader, LeavesImagesAloneWhoseSizeIsNotANumber) {
   EXPECT_EQ(image_like({"3", "2", "png"}).images.size(), 1U);
   for (const std::vector<std::string>& strings :

@@ -28,7 +28,8 @@ struct SummaryImage {
 /// tells its kind; for other kinds (audio, other tensors) none is set.
 struct SummaryValue {
   std::string tag{};
-  std::string plugin{};           ///< the dashboard that the metadata names, if any
+  /// The dashboard that the metadata names, if any; `audio` also for a value of TensorFlow 1's.
+  std::string plugin{};
   std::optional<float> scalar{};  ///< `simple_value`, or a tensor of one float or double
   /// From `histo`, or from a double tensor [buckets, 3], whose sums are unknown: NaN.
   std::optional<Histogram> histogram{};

@@ -92,6 +92,7 @@ inline SummaryValue summary_value(const SummaryValueMessage& message) {
                      .scalar = message.simple_value,
                      .histogram = message.histo};
   if (message.metadata) value.plugin = std::string(message.metadata->plugin_data.plugin_name);
+  if (message.audio && value.plugin.empty()) value.plugin = "audio";
   if (message.image) {
     value.images.push_back({.height = message.image->height,
                             .width = message.image->width,
