@@ -12,7 +12,7 @@
 
 inline constexpr int kFine = 0;
 inline constexpr int kDamagedOrDifferent = 1;
-inline constexpr int kNoAnswer = 2;  // a wrong command line, no such checkpoint
+inline constexpr int kNoAnswer = 2;  // a wrong command line, no such checkpoint, or of a format that is not read
 
 // directories.cpp
 int list(const std::string& directory, bool as_json);

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/bundle/missing_bundle.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
@@ -84,8 +85,8 @@ Cell age(double seconds) {
   return {th::duration_text(exact), fmt::format("{:.1f}", exact.count())};
 }
 
-/// The row of one checkpoint, and a note if it cannot be read.
-Report::Row row_of(const std::string& prefix, const StateFile& file, std::vector<std::string>& notes) {
+/// The row of one checkpoint, and a note if it cannot be read; `result`, an exit code, becomes worse then.
+Report::Row row_of(const std::string& prefix, const StateFile& file, std::vector<std::string>& notes, int& result) {
   const bool is_newest = file.newest && th::base_name(*file.newest) == th::base_name(prefix);
   const bool is_listed = std::ranges::find(file.listed, prefix) != file.listed.end();
   const std::optional<std::int64_t> step = th::step_of_checkpoint(prefix);
@@ -97,9 +98,11 @@ Report::Row row_of(const std::string& prefix, const StateFile& file, std::vector
   try {
     tensors = count(static_cast<std::int64_t>(th::list_variables(prefix).size()));
   } catch (const th::Error& error) {
+    const bool is_read = error.code() != th::ErrorCode::Unimplemented;
     notes.emplace_back(error.what());
-    state = written.empty() ? "missing" : "damaged";
+    state = written.empty() ? "missing" : is_read ? "damaged" : "not read";
     style = kBad;
+    if (result != kDamagedOrDifferent) result = is_read ? kDamagedOrDifferent : kNoAnswer;
   }
   return {{std::string(th::base_name(prefix)), step ? count(*step) : Cell(),
            written.empty() ? Cell() : age(th::system_clock().wall_seconds() - written[0]),
@@ -151,20 +154,23 @@ int list(const std::string& directory, bool as_json) {
   std::set<std::string> inputs;
   for (const std::string& prefix : all)
     if (is_input(prefix)) inputs.insert(prefix);
+  int result = file.damage ? kDamagedOrDifferent : kFine;
   if (file.damage) report.notes.push_back(*file.damage);
   for (const std::string& prefix : all) {
     if (is_input(prefix)) continue;
-    report.rows.push_back(row_of(prefix, file, report.notes));
+    report.rows.push_back(row_of(prefix, file, report.notes, result));
     inputs.erase(input_of(prefix));
   }
-  const bool is_whole = report.notes.empty();
+  if (const auto variables = th::detail::variables_of_saved_model(disk(), directory))
+    report.notes.push_back(
+        fmt::format("{} is a SavedModel; its variables are the checkpoint {}", directory, *variables));
   for (const std::string& input : inputs)
     report.notes.push_back(fmt::format("left over: {} has no model of its step", th::base_name(input)));
   for (std::string& line : left_over_in(directory)) report.notes.push_back(std::move(line));
   report.facts = {{"directory", directory}, {"newest", file.newest ? Cell(*file.newest) : Cell()}};
   report.heading = fmt::format("{}: {}", directory, counted(report.rows.size(), "checkpoint"));
   print(report, as_json);
-  return is_whole ? kFine : kDamagedOrDifferent;
+  return result;
 }
 
 int prune(const std::string& directory, int keep, bool dry_run, bool as_json) {
@@ -191,6 +197,7 @@ namespace {
 
 struct Tag {
   std::string kind{};
+  std::string plugin{};  // the dashboard; values after the first need not name it
   std::vector<std::int64_t> steps{};
   std::vector<Cell> values{};  // of the same length
 };
@@ -198,8 +205,11 @@ struct Tag {
 void add_value(std::map<std::string, Tag>& tags, std::int64_t step, const th::SummaryValue& value) {
   Tag& tag = tags[value.tag];
   Cell last;
-  tag.kind = "other";
-  if (value.scalar) {
+  if (tag.plugin.empty()) tag.plugin = value.plugin;
+  static const std::set<std::string_view> shown = {"", "scalars", "histograms", "images", "text"};
+  if (!shown.contains(tag.plugin)) {
+    tag.kind = tag.plugin;
+  } else if (value.scalar) {
     tag.kind = "scalar";
     last = real(*value.scalar);
   } else if (value.histogram) {
@@ -212,6 +222,8 @@ void add_value(std::map<std::string, Tag>& tags, std::int64_t step, const th::Su
     tag.kind = "text";
     last = *value.text;
     last.text = fmt::format("{:.60}", last.text);
+  } else {
+    tag.kind = "other";
   }
   tag.steps.push_back(step);
   tag.values.push_back(std::move(last));

@@ -30,28 +30,33 @@ class Verification {
 
   void read(const std::string& prefix) {
     std::vector<std::string> problems;
+    bool is_read = true;
     std::int64_t verified = 0, unknown = 0;
     std::uint64_t size = 0;
     try {
       const th::BundleReader reader = th::load_checkpoint(prefix);
       for (const auto& [name, entry] : reader.entries()) {
         try {
-          if (entry.unsupported.empty()) {
+          if (entry.unsupported) {
+            ++unknown;
+          } else {
             static_cast<void>(reader.get_tensor(name));
             size += bytes_of(entry);
             ++verified;
-          } else {
-            ++unknown;
           }
         } catch (const th::Error& error) { problems.emplace_back(error.what()); }
       }
+    } catch (const th::UnimplementedError& error) {
+      is_read = false;
+      problems.emplace_back(error.what());
     } catch (const th::Error& error) { problems.emplace_back(error.what()); }
-    is_good_ = is_good_ && problems.empty();
-    add_row(prefix, problems.empty() ? "good" : "damaged", verified, size, unknown, problems);
+    is_all_read_ = is_all_read_ && is_read;
+    is_good_ = is_good_ && (problems.empty() || !is_read);
+    add_row(prefix, problems.empty() ? "good" : is_read ? "damaged" : "not read", verified, size, unknown, problems);
     if (problems.empty()) {
-      say(fmt::format("{}: {}, {}: good{}", prefix, counted(static_cast<std::size_t>(verified), "tensor"),
-                      bytes(size).text,
-                      unknown == 0 ? "" : fmt::format("; {} of unknown type were not read", unknown)));
+      say(fmt::format(
+          "{}: {}, {}: good{}", prefix, counted(static_cast<std::size_t>(verified), "tensor"), bytes(size).text,
+          unknown == 0 ? "" : fmt::format("; {} not verified, because trainhook cannot hold them", unknown)));
     }
     for (const std::string& problem : problems) say(fmt::format("{}: {}", prefix, problem), kBad);
   }
@@ -76,9 +81,10 @@ class Verification {
   }
 
   int finish() {
-    report_.facts = {{"good", truth(is_good_)}};
+    report_.facts = {{"good", truth(is_good_ && is_all_read_)}};
     if (as_json_) print_json(report_);
-    return is_good_ ? kFine : kDamagedOrDifferent;
+    if (!is_good_) return kDamagedOrDifferent;
+    return is_all_read_ ? kFine : kNoAnswer;
   }
 
  private:
@@ -95,7 +101,8 @@ class Verification {
   }
 
   bool as_json_;
-  bool is_good_ = true;
+  bool is_good_ = true;  // as far as it could be read
+  bool is_all_read_ = true;
   Report report_{
       .rows_key = "checkpoints",
       .columns = {{"", "name"}, {"", "result"}, {"", "tensors"}, {"", "bytes"}, {"", "unknown"}, {"", "problem"}}};
@@ -113,8 +120,7 @@ int verify(const std::string& prefix_or_directory, bool as_json) {
   if (std::optional<std::string> damage = damage_of_state_file(prefix_or_directory))
     verification.is_damaged(*std::move(damage));
   const std::vector<std::string> all = checkpoints_in(prefix_or_directory);
-  if (all.empty() && verification.is_good())
-    throw th::NotFoundError("there are no checkpoints in {}", prefix_or_directory);
+  if (all.empty() && verification.is_good()) verification.read(th::load_checkpoint(prefix_or_directory).prefix());
   for (const std::string& prefix : all) {
     if (th::checkpoint_exists(prefix) || prefix == all.back())
       verification.read(prefix);

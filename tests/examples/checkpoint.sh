@@ -4,6 +4,7 @@
 set -euo pipefail
 checkpoint=$(realpath "$1")
 train=$(realpath "$2")
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -205,6 +206,78 @@ says 2 import out/weights.npy out/model.ckpt-3 <<'END'
 checkpoint: out/weights.npy is not a safetensors file, or was cut off: its header would have 379676406402707 bytes; the file has 136 behind the length, and a header 100000000 at most
 END
 [ ! -e out/model.ckpt-3.index ] || { echo "checkpoint import: left a checkpoint behind"; failures=$((failures + 1)); }
+
+# Files of others. A SavedModel holds a checkpoint.
+mkdir -p saved/variables
+for file in run/model.ckpt-20.*; do cp "$file" "saved/variables/variables.${file#run/model.ckpt-20.}"; done
+touch saved/saved_model.pb
+says 0 show saved weights <<'END'
+float32[4] [10 10 10 10]
+END
+says 0 verify saved <<'END'
+saved/variables/variables: 4 tensors, 40 B: good
+END
+says 0 list saved <<'END'
+saved: 0 checkpoints
+saved is a SavedModel; its variables are the checkpoint saved/variables/variables
+END
+says 2 show saved/variables <<'END'
+checkpoint: Couldn't find 'checkpoint' file or checkpoints in given directory saved/variables; give the path of a checkpoint, such as saved/variables/variables
+END
+printf '\211HDF\r\n\032\n and so on' >model.h5
+says 2 show model.h5 <<'END'
+checkpoint: there is no checkpoint model.h5 that can be read: it is a file of Keras: load the model in Keras and save it by tf.train.Checkpoint(model=model).write(path)
+END
+cp "$root"/tests/data_files/other_tensors.* .
+says 0 show other_tensors <<'END'
+other_tensors: 11 tensors, 152 B
+tensor         dtype          shape                  count  size  min  max  mean  NaN  inf
+deep           float32        [1,1,2,1,1,3,1,1,1,1]         24 B
+float8_e4m3fn  float8_e4m3fn  [2,3]                      6   6 B
+float8_e5m2    float8_e5m2    [2,3]                      6   6 B
+int4           int4           [2,3]                      6   6 B
+qint16         qint16         [2,3]                      6  12 B
+qint32         qint32         [2,3]                      6  24 B
+qint8          qint8          [2,3]                      6   6 B
+quint16        quint16        [2,3]                      6  12 B
+quint8         quint8         [2,3]                      6   6 B
+variant        variant        []                         1  38 B
+whole          float32        [3]                        3  12 B    0    2     1    0    0
+END
+says 0 verify other_tensors <<'END'
+other_tensors: 1 tensor, 12 B: good; 10 not verified, because trainhook cannot hold them
+END
+says 2 diff other_tensors other_tensors <<'END'
+A other_tensors
+B other_tensors
+0 of 11 tensors differ
+tensor         result                                      max |A - B|  elements
+deep           not compared: float32[1,1,2,1,1,3,1,1,1,1]
+float8_e4m3fn  not compared: float8_e4m3fn[2,3]
+float8_e5m2    not compared: float8_e5m2[2,3]
+int4           not compared: int4[2,3]
+qint16         not compared: qint16[2,3]
+qint32         not compared: qint32[2,3]
+qint8          not compared: qint8[2,3]
+quint16        not compared: quint16[2,3]
+quint8         not compared: quint8[2,3]
+variant        not compared: variant[]
+whole          equal
+10 tensors not compared, because trainhook cannot hold them
+END
+mkdir theirs && cp "$root"/tests/data_files/*.tfevents theirs
+says 0 events theirs <<'END'
+theirs: 2 event files
+tag              kind       values  first step  last step         last value
+loss             scalar          3           7          7               0.25
+note             text            3           7          7              hello
+picture          image           1           7          7              5 x 4
+picture/image/0  image           2           7          8              5 x 4
+picture/image/1  image           2           7          8              5 x 4
+sound            audio           1           7          7
+sound/audio/0    audio           2           7          8
+weights          histogram       3           7          7  4 values, -1 to 2
+END
 
 says 0 events curves <<'END'
 curves: 1 event file

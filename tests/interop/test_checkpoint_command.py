@@ -2,6 +2,9 @@
 """The example `checkpoint`, on checkpoints that TensorFlow wrote; TensorFlow opens what it writes."""
 
 import json
+import shutil
+import struct
+import subprocess
 
 import numpy as np
 import pytest
@@ -78,3 +81,108 @@ def test_what_it_shows_of_a_checkpoint_of_tensorflow(checkpoint, name):
         assert shown[tensor]["mean"] == pytest.approx(value.mean(), rel=1e-12)
     checkpoint("verify", FILES / name)
     checkpoint("diff", FILES / name, FILES / name)
+
+
+@pytest.fixture(scope="module")
+def ended(programs):
+    """ended("show", prefix, ...): the exit code and what the command prints on both streams."""
+
+    def start(*words):
+        done = subprocess.run([str(programs / "checkpoint"), *map(str, words)], capture_output=True, text=True, timeout=300, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return start
+
+
+def test_tensors_that_it_cannot_hold_are_named_as_tensorflow_names_them(checkpoint, ended):
+    file = FILES / "other_tensors"
+    shown = {tensor["name"]: tensor for tensor in json.loads(checkpoint("show", file, "--json"))["tensors"]}
+    reader = tf.train.load_checkpoint(str(file))
+    assert {"qint8", "float8_e5m2", "int4", "variant", "deep"} <= shown.keys()
+    assert {name: json.loads(values["shape"]) for name, values in shown.items()} == reader.get_variable_to_shape_map()
+    assert {name: values["dtype"] for name, values in shown.items()} == {name: dtype.name for name, dtype in reader.get_variable_to_dtype_map().items()}
+    assert "1 tensor, 12 B: good; 10 not verified" in checkpoint("verify", file)
+    assert checkpoint("show", file, "whole") == "float32[3] [0 1 2]\n"
+    assert ended("show", file, "int4") == (2, f"checkpoint: tensor int4 of checkpoint {file} cannot be read: it is int4[2,3], and this library has no tensor of this dtype\n")
+    code, text = ended("diff", file, file)
+    assert code == 2 and "0 of 11 tensors differ" in text and "not compared: qint8[2,3]" in text
+
+
+def varint(number):
+    return bytes([number & 127 | 128]) + varint(number >> 7) if number > 127 else bytes([number])
+
+
+def take_varint(text, at):
+    number = shift = 0
+    while True:
+        number |= (text[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if text[at - 1] < 128:
+            return number, at
+
+
+def masked_crc32c(text):
+    crc = 0xffffffff
+    for byte in text:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+
+
+def as_literals(text):
+    """Snappy of the poorest kind."""
+    pieces = [text[at:at + 60] for at in range(0, len(text), 60)]
+    return varint(len(text)) + b"".join(bytes([(len(piece) - 1) << 2]) + piece for piece in pieces)
+
+
+def packed(table, kind):
+    """An index of one data block with its blocks packed, which say that they are of this kind of compression."""
+    metaindex, at = take_varint(table, len(table) - 48)
+    sizes, at = take_varint(table, at)
+    index, at = take_varint(table, at)
+    file, handles = b"", []
+    for begin, size in ((0, metaindex - 5), (metaindex, sizes)):  # a trailer has 5 bytes
+        handles.append(varint(len(file)) + varint(len(stored := as_literals(table[begin:begin + size]))))
+        file += stored + bytes([kind]) + struct.pack("<I", masked_crc32c(stored + bytes([kind])))
+    key = b"\xff"
+    block = as_literals(bytes([0, len(key), len(handles[0])]) + key + handles[0] + struct.pack("<II", 0, 1))
+    handles.append(varint(len(file)) + varint(len(block)))
+    file += block + bytes([kind]) + struct.pack("<I", masked_crc32c(block + bytes([kind])))
+    return file + (handles[1] + handles[2]).ljust(40, b"\0") + table[-8:]
+
+
+@pytest.mark.parametrize("name", ["every_dtype", "model.ckpt-3", "partitioned", "object_based"])
+def test_an_index_that_snappy_packed_is_read_as_tensorflow_reads_it(checkpoint, ended, tmp_path, name):
+    shutil.copy(FILES / f"{name}.data-00000-of-00001", tmp_path)
+    index = tmp_path / f"{name}.index"
+    index.write_bytes(packed((FILES / f"{name}.index").read_bytes(), 1))
+    assert tf.train.list_variables(str(tmp_path / name)) == tf.train.list_variables(str(FILES / name))
+    checkpoint("verify", tmp_path / name)
+    checkpoint("diff", FILES / name, tmp_path / name)
+
+    index.write_bytes(packed((FILES / f"{name}.index").read_bytes(), 2))
+    for command in ("show", "verify"):
+        code, text = ended(command, tmp_path / name)
+        assert code == 2 and "is of a format that is not read here: a block is compressed in way 2 (zstd)" in text
+    code, text = ended("list", tmp_path)
+    assert code == (2 if name == "model.ckpt-3" else 0)  # it lists names with a step
+
+
+def test_a_model_that_keras_saved_is_read_or_named(checkpoint, ended, tmp_path):
+    model = tf.keras.Sequential([tf.keras.Input([3]), tf.keras.layers.Dense(2)])
+    tf.saved_model.save(model, str(tmp_path / "saved"))
+    for path in (tmp_path / "saved", tmp_path / "saved/variables/variables"):
+        shown = {tensor["name"]: tensor for tensor in json.loads(checkpoint("show", path, "--json"))["tensors"]}
+        assert {json.dumps(list(value.shape)).replace(" ", "") for value in model.get_weights()} <= {tensor["shape"] for tensor in shown.values()}
+        checkpoint("verify", path)
+    code, text = ended("show", tmp_path / "saved/saved_model.pb")
+    assert code == 2 and f"that is the graph of a SavedModel; give the path of its variables, {tmp_path}/saved/variables/variables" in text
+
+    for file in ("model.keras", "model.h5"):
+        model.save(str(tmp_path / file))
+        code, text = ended("show", tmp_path / file)
+        assert code == 2 and "is a file of Keras: load the model in Keras and save it by tf.train.Checkpoint" in text
+    tf.train.Checkpoint(model=model).write(str(tmp_path / "way_out"))
+    checkpoint("verify", tmp_path / "way_out")
