@@ -222,11 +222,6 @@ TEST(ImportGraphDef, NamesAWhileLoopWhereverTheFileBegins) {
   }
 }
 
-TEST(ImportGraphDef, RefusesAnAttributeThatItCannotHoldOfAKnownOpType) {
-  EXPECT_EQ(error_of(R"(node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_RESOURCE } } })"),
-            "model.pbtxt: no tensor here can hold DT_RESOURCE (attribute dtype of node 'x', a Placeholder)");
-}
-
 TEST(ImportGraphDef, DoesNotSkipAnUnknownKindOfAttribute) {
   std::string list;
   detail::append_element(list, 12, 1);

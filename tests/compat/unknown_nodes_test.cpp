@@ -12,6 +12,7 @@
 
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 
 namespace trainhook {
@@ -43,8 +44,8 @@ TEST_F(UnknownNodes, AreImportedAndNamedInOneLogLine) {
   import(kModel);
   EXPECT_EQ(graph.size(), 4U);
   EXPECT_EQ(graph.operation("jpeg").type(), "DecodeJpeg");
-  EXPECT_THAT(lines, ElementsAre("model.pbtxt: 2 of 4 nodes cannot run, their op types are not known here: ReadFile "
-                                 "('file'), DecodeJpeg ('jpeg'). A run that needs one is an error"));
+  EXPECT_THAT(lines, ElementsAre("model.pbtxt: 2 of 4 nodes cannot run, their op types or dtypes are not known here: "
+                                 "ReadFile ('file'), DecodeJpeg ('jpeg'). A run that needs one is an error"));
 }
 
 TEST_F(UnknownNodes, AreNotMentionedIfThereAreNone) {
@@ -58,10 +59,11 @@ TEST_F(UnknownNodes, OfManyOpTypesAreCounted) {
     for (int i = 0; i < 2; ++i) text += fmt::format("node {{ name: \"{0}{1}\" op: \"My{0}\" }} ", letter, i);
   }
   import(text);
-  EXPECT_THAT(lines,
-              ElementsAre("model.pbtxt: 14 of 14 nodes cannot run, their op types are not known here: MyA ('A0'), "
-                          "MyB ('B0'), MyC ('C0'), MyD ('D0'), MyE ('E0') and 2 more. A run that needs one is an "
-                          "error"));
+  EXPECT_THAT(
+      lines,
+      ElementsAre("model.pbtxt: 14 of 14 nodes cannot run, their op types or dtypes are not known here: MyA ('A0'), "
+                  "MyB ('B0'), MyC ('C0'), MyD ('D0'), MyE ('E0') and 2 more. A run that needs one is an "
+                  "error"));
 }
 
 TEST_F(UnknownNodes, HaveTheOutputsThatOthersReadInTheirDTypes) {
@@ -95,6 +97,73 @@ TEST_F(UnknownNodes, AreWrittenAsTheyWereRead) {
   import_graph_def(again, parse_graph_def_text(text), {.name = ""});
   EXPECT_EQ(as_graph_def_text(again), text);
   EXPECT_EQ(again.operation("x").node().attr<std::int64_t>("depth"), 3);
+}
+
+/// Known op types with dtypes that no tensor here has; `y` and `sum` do without.
+constexpr std::string_view kQuantized = R"(
+  node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node { name: "small" op: "Cast" input: "x" attr { key: "SrcT" value { type: DT_FLOAT } }
+         attr { key: "DstT" value { type: DT_QINT8 } } }
+  node { name: "same" op: "Identity" input: "small" attr { key: "T" value { type: DT_QINT8 } } }
+  node { name: "y" op: "Cast" input: "same" attr { key: "SrcT" value { type: DT_QINT8 } }
+         attr { key: "DstT" value { type: DT_FLOAT } } }
+  node { name: "sum" op: "AddV2" input: "y" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "half" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } })";
+
+TEST_F(UnknownNodes, AreAlsoThoseOfAKnownOpTypeWithADTypeThatTensorsLack) {
+  import(kQuantized);
+  EXPECT_THAT(lines, ElementsAre("model.pbtxt: 3 of 6 nodes cannot run, their op types or dtypes are not known here: "
+                                 "Cast ('small'), Identity ('same'). A run that needs one is an error"));
+  EXPECT_EQ(graph.output("small").dtype(), DType::Invalid);
+  EXPECT_EQ(graph.output("y").dtype(), DType::Float);
+  EXPECT_EQ(graph.output("sum").dtype(), DType::Float);
+}
+
+TEST_F(UnknownNodes, DoNotKeepTheOthersFromRunning) {
+  import(kQuantized);
+  EigenSession session(graph);
+  const Tensor two(2.0F);
+  EXPECT_EQ(session.run(graph.output("half"), {{graph.output("x"), two}}), Tensor(-2.0F));
+  EXPECT_EQ(session.run(graph.output("sum"), {{graph.output("x"), two}, {graph.output("y"), two}}), Tensor(4.0F));
+}
+
+TEST_F(UnknownNodes, SayWhyTheyCannotRun) {
+  import(kQuantized);
+  for (const bool is_read_again : {false, true}) {
+    Graph other;
+    if (is_read_again) import_graph_def(other, parse_graph_def(as_graph_def(graph)), {.name = ""});
+    EigenSession session(is_read_again ? other : graph);
+    const Graph& used = is_read_again ? other : graph;
+    try {
+      session.run(used.output("sum"), {{used.output("x"), Tensor(2.0F)}});
+      FAIL() << "no error";
+    } catch (const UnimplementedError& error) {
+      EXPECT_STREQ(error.what(),
+                   "node 'small' (Cast) cannot run here: model.pbtxt: no tensor here can hold DT_QINT8 (attribute DstT "
+                   "of node 'small', a Cast); feed what the node gives");
+    }
+  }
+}
+
+TEST_F(UnknownNodes, MayHaveAShapeOfTooManyDimensions) {
+  std::string dims;
+  for (int i = 0; i < 9; ++i) dims += "dim { size: 1 } ";
+  import(fmt::format(R"(node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
+                                attr {{ key: "shape" value {{ shape {{ {0} }} }} }}
+                                attr {{ key: "_output_shapes" value {{ list {{ shape {{ {0} }} }} }} }} }}
+                        node {{ name: "y" op: "Neg" input: "x" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }})",
+                     dims));
+  EigenSession session(graph);
+  EXPECT_EQ(session.run(graph.output("y"), {{graph.output("x"), Tensor(2.0F)}}), Tensor(-2.0F));
+}
+
+TEST_F(UnknownNodes, AreNotThoseThatOnlyLoseAShapeOfTooManyDimensions) {
+  std::string dims;
+  for (int i = 0; i < 9; ++i) dims += "dim { size: 1 } ";
+  import(fmt::format(R"(node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
+                                attr {{ key: "_output_shapes" value {{ list {{ shape {{ {} }} }} }} }} }})",
+                     dims));
+  EXPECT_THAT(lines, IsEmpty());
 }
 
 TEST_F(UnknownNodes, DoNotHideAMistake) {

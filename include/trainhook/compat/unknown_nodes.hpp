@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// UnknownNodes: nodes of op types that this library lacks, with what other nodes tell about their outputs.
+/// UnknownNodes: nodes of op types or with attributes that this library lacks, with what other nodes tell about their
+/// outputs.
 #pragma once
 
 #include <span>
@@ -22,6 +23,9 @@ class UnknownNodes {
  public:
   /// `extra` defines op types besides those of this library. `def` must outlive this.
   TRAINHOOK_DECL UnknownNodes(const GraphDef& def, std::span<const OpDef> extra);
+
+  /// Returns the definition with which a node can run, or null.
+  [[nodiscard]] TRAINHOOK_DECL static const OpDef* find_op(const NodeDef& node, std::span<const OpDef> extra);
 
   /// Returns the outputs of one of these nodes: at least one, and all that the file refers to. A dtype is the one that
   /// consumers need, or Invalid.

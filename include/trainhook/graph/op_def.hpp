@@ -50,6 +50,9 @@ struct OpDef {
 
 namespace detail {
 
+/// The attribute of an imported node that cannot run although its op type is known: the reason, a text.
+inline constexpr std::string_view kCannotRun = "_cannot_run";
+
 /// The ops of one header, such as `kMatMulOp`; `compat::ops()` lists all families.
 using OpFamily = std::span<const OpDef* const>;
 

@@ -33,9 +33,8 @@ class GraphDefImporter {
     for (std::size_t i = 0; i < def.nodes.size(); ++i) {
       const NodeDef& node = def.nodes[i];
       if (!by_name_.emplace(node.name, i).second) fail(node, "is in it twice");
-      places_[i].def = find_op_def(node.op, options.op_defs);
+      places_[i].def = UnknownNodes::find_op(node, options.op_defs);
       if (places_[i].def == nullptr && !is_op_type(node.op)) fail(node, "has no op type");
-      if (places_[i].def != nullptr && !node.unheld_attrs.empty()) throw UnimplementedError("{}", node.unheld_attrs[0]);
     }
   }
 
@@ -168,7 +167,10 @@ class GraphDefImporter {
     for (const PartialShape& shape : node.output_shapes) spec.outputs.push_back({DType::Invalid, shape});
     spec.name += '/';  // the whole name, unchanged
     const OpDef* const def = places_[i].def;
-    if (def == nullptr) spec.outputs = unknown_.outputs(node);
+    if (def == nullptr) {
+      spec.outputs = unknown_.outputs(node);
+      if (!node.unheld_attrs.empty()) spec.attrs.emplace(kCannotRun, node.unheld_attrs[0]);
+    }
     try {
       places_[i].operation = def != nullptr ? graph_.add(*def, std::move(spec)) : graph_.add(std::move(spec));
     } catch (const InvalidArgumentError& error) { throw InvalidArgumentError("{}: {}", def_.source, error.what()); }

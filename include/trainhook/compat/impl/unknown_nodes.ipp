@@ -17,14 +17,19 @@
 
 namespace trainhook::detail {
 
+const OpDef* UnknownNodes::find_op(const NodeDef& node, std::span<const OpDef> extra) {
+  const bool can_run = node.unheld_attrs.empty() && !node.attrs.contains(kCannotRun);
+  return can_run ? find_op_def(node.op, extra) : nullptr;
+}
+
 UnknownNodes::UnknownNodes(const GraphDef& def, std::span<const OpDef> extra) : def_(&def) {
   for (const NodeDef& node : def.nodes) {
-    if (find_op_def(node.op, extra) != nullptr) continue;
+    if (find_op(node, extra) != nullptr) continue;
     nodes_.push_back(&node);
     dtypes_[node.name].resize((std::max<std::size_t>)(1, node.output_shapes.size()), DType::Invalid);
   }
   if (nodes_.empty()) return;
-  for (const NodeDef& node : def.nodes) add_reader(node, find_op_def(node.op, extra));
+  for (const NodeDef& node : def.nodes) add_reader(node, find_op(node, extra));
 }
 
 void UnknownNodes::add_reader(const NodeDef& reader, const OpDef* op) {
@@ -66,8 +71,10 @@ void UnknownNodes::log() const {
       named += fmt::format("{}{} ('{}')", types.size() > 1 ? ", " : "", node->op, node->name);
   }
   if (types.size() > kMostNamed) named += fmt::format(" and {} more", types.size() - kMostNamed);
-  log_warning("{}: {} of {} nodes cannot run, their op types are not known here: {}. A run that needs one is an error",
-              def_->source, nodes_.size(), def_->nodes.size(), named);
+  log_warning(
+      "{}: {} of {} nodes cannot run, their op types or dtypes are not known here: {}. A run that needs one is "
+      "an error",
+      def_->source, nodes_.size(), def_->nodes.size(), named);
 }
 
 }  // namespace trainhook::detail

@@ -9,6 +9,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_def.hpp>
 
 namespace trainhook {
 
@@ -109,6 +110,10 @@ const KernelDef* KernelTable::find(std::string_view type) const noexcept {
 }
 
 const KernelDef& KernelTable::at(const Node& node) const {
+  if (node.has_attr(kCannotRun)) {
+    throw UnimplementedError("node '{}' ({}) cannot run here: {}; feed what the node gives", node.name(), node.type(),
+                             node.attr<std::string>(kCannotRun));
+  }
   if (const KernelDef* def = find(node.type())) return *def;
   if (node.op_def() == nullptr) {
     throw UnimplementedError(

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include <trainhook/graph/op_def.hpp>
+
 namespace trainhook::detail {
 
 bool is_variable(const Node& node) noexcept { return node.type() == "VariableV2"; }
@@ -22,8 +24,9 @@ bool forwards(const Node& node) noexcept {
 bool is_switch(const Node& node) noexcept { return node.type() == "Switch" || node.type() == "RefSwitch"; }
 
 bool needs_no_kernel(const Node& node) noexcept {
-  return is_variable(node) || is_constant(node) || is_placeholder(node) || forwards(node) || is_switch(node) ||
-         node.type() == "NoOp";
+  const bool is_simple = is_variable(node) || is_constant(node) || is_placeholder(node) || forwards(node) ||
+                         is_switch(node) || node.type() == "NoOp";
+  return is_simple && !node.has_attr(kCannotRun);
 }
 
 bool is_fed(std::span<const Output> fed, Output output) noexcept { return std::ranges::find(fed, output) != fed.end(); }

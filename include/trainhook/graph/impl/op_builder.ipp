@@ -125,7 +125,8 @@ Output add_op(const OpDef& def, std::string_view name, std::vector<Output> input
 
 /// The value of an output that is a constant.
 inline const Tensor* constant_value(const Output& x) {
-  return x.node().type() == "Const" ? &x.node().attr<Tensor>("value") : nullptr;
+  const bool is_known = x.node().type() == "Const" && !x.node().has_attr(kCannotRun);
+  return is_known ? &x.node().attr<Tensor>("value") : nullptr;
 }
 
 std::optional<std::vector<std::int64_t>> constant_integers(const Output& x) {
