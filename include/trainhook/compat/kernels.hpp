@@ -20,10 +20,10 @@ namespace kernels {
 /// Kernels of local response normalization, with its gradient.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup local_response() noexcept;
 
-/// Kernels of partitions, counts of equal elements, sparse and accidental hits.
+/// Kernels of partitions, counts and differences of elements, sparse and accidental hits.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup partition() noexcept;
 
-/// Kernels that rearrange elements: space, depth and batch, mirror padding, sequences, bands.
+/// Kernels that rearrange elements: space, depth and batch, padding, sequences, bands.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup rearrange() noexcept;
 
 /// Kernels that add, subtract and assign rows of variables.
@@ -31,6 +31,9 @@ namespace kernels {
 
 /// Kernels that update rows of variables, and kernels of Adadelta, Ftrl and the proximal optimizers.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup sparse_training() noexcept;
+
+/// Kernels of division that rounds towards zero, and of its remainder.
+[[nodiscard]] TRAINHOOK_DECL KernelGroup truncation() noexcept;
 
 }  // namespace kernels
 
@@ -51,4 +54,5 @@ namespace compat {
 #include <trainhook/compat/kernels/impl/rearrange.ipp>
 #include <trainhook/compat/kernels/impl/scatter.ipp>
 #include <trainhook/compat/kernels/impl/sparse_training.ipp>
+#include <trainhook/compat/kernels/impl/truncation.ipp>
 #endif

@@ -15,18 +15,22 @@
 namespace trainhook {
 namespace detail {
 
-/// Assert, Merge, Print, RefSwitch, Switch: `tf.cond` is Switch and Merge.
+/// Assert, Merge, PreventGradient, Print, RefIdentity, RefSwitch, Switch: `tf.cond` is Switch and Merge.
 [[nodiscard]] TRAINHOOK_DECL OpFamily branch_ops() noexcept;
 
 /// LRN and LRNGrad.
 [[nodiscard]] TRAINHOOK_DECL OpFamily local_response_ops() noexcept;
 
-/// BroadcastArgs, ComputeAccidentalHits, DynamicPartition, IdentityN, SparseToDense, Unique, UniqueWithCounts.
+/// BroadcastArgs, ComputeAccidentalHits, DynamicPartition, IdentityN, ListDiff, SparseToDense, Unique,
+/// UniqueWithCounts.
 [[nodiscard]] TRAINHOOK_DECL OpFamily partition_ops() noexcept;
 
 /// ApplyAdadelta, ApplyFtrl, ApplyProximalAdagrad, ApplyProximalGradientDescent; for rows: ScatterAdd, ScatterSub,
 /// ScatterUpdate, SparseApplyAdadelta, SparseApplyAdagrad, SparseApplyFtrl, SparseApplyMomentum, SparseApplyRMSProp.
 [[nodiscard]] TRAINHOOK_DECL OpFamily sparse_training_ops() noexcept;
+
+/// TruncateDiv and TruncateMod.
+[[nodiscard]] TRAINHOOK_DECL OpFamily truncation_ops() noexcept;
 
 }  // namespace detail
 
@@ -48,4 +52,5 @@ namespace compat {
 #include <trainhook/compat/ops/impl/local_response.ipp>
 #include <trainhook/compat/ops/impl/partition.ipp>
 #include <trainhook/compat/ops/impl/sparse_training.ipp>
+#include <trainhook/compat/ops/impl/truncation.ipp>
 #endif

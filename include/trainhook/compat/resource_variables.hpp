@@ -4,11 +4,11 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -40,7 +40,7 @@ inline constexpr std::array kResourceOps{
     ResourceOp{"ResourceApplyProximalAdagrad", "ApplyProximalAdagrad"},
     ResourceOp{"ResourceApplyProximalGradientDescent", "ApplyProximalGradientDescent"},
     ResourceOp{"ResourceApplyRMSProp", "ApplyRMSProp"},
-    ResourceOp{"ResourceGather", "GatherV2", "Tparams"},
+    ResourceOp{"ResourceGather", "Gather", "Tparams"},
     ResourceOp{"ResourceScatterAdd", "ScatterAdd", "T"},
     ResourceOp{"ResourceScatterSub", "ScatterSub", "T"},
     ResourceOp{"ResourceScatterUpdate", "ScatterUpdate", "T"},
@@ -58,7 +58,7 @@ inline constexpr std::array kResourceOps{
 
 /// Replaces resource variables, and ops on them, by reference variables and their ops, with the same names. Reads give
 /// the same values, in the order that control inputs define: the attribute `kReadsOnce` makes each read keep its value.
-/// Additional nodes are placed after all others.
+/// Nodes that pass a handle on, as `tf.cond` does, pass the reference on.
 class ResourceVariables {
  public:
   explicit ResourceVariables(GraphDef def) : def_(std::move(def)) {}
@@ -67,12 +67,16 @@ class ResourceVariables {
 
  private:
   TRAINHOOK_DECL void replace(NodeDef& node, const ResourceOp& op);
-  TRAINHOOK_DECL void add_axis(NodeDef& gather);
+  TRAINHOOK_DECL void pass_reference(NodeDef& node);
+  TRAINHOOK_DECL static bool passes_handle(const NodeDef& node);
+
+  /// Returns the dtype of the variable whose handle an input is, or null.
+  [[nodiscard]] TRAINHOOK_DECL const AttrValue* dtype_of(const NodeDef& reader) const;
   TRAINHOOK_DECL static void erase(NodeDef& node, std::string_view key);
 
   GraphDef def_;
-  std::unordered_map<std::string, AttrValue> dtypes_;
-  std::vector<NodeDef> axes_;
+  std::map<std::string, AttrValue, std::less<>> dtypes_;            // of variables
+  std::map<std::string, std::string, std::less<>> passed_handles_;  // by the node that passes it on
 };
 
 }  // namespace trainhook::detail

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/compat/queue_runners.hpp>
+#include <trainhook/compat/op_versions.hpp>
 #include <trainhook/compat/ops.hpp>
 #include <trainhook/compat/resource_variables.hpp>
 #include <trainhook/compat/unknown_nodes.hpp>
@@ -198,11 +199,12 @@ class GraphDefImporter {
 
 std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options) {
   const bool has_resources =
+      find_op_def("VarHandleOp", options.op_defs) == nullptr &&
       std::ranges::any_of(def.nodes, [](const NodeDef& node) { return find_resource_op(node.op) != nullptr; });
-  if (!has_resources || find_op_def("VarHandleOp", options.op_defs) != nullptr) {
+  if (!has_resources && !OpVersions::occur_in(def, options.op_defs))
     return GraphDefImporter(graph, def, options).import();
-  }
-  const GraphDef replaced = ResourceVariables(def).replaced();
+  const GraphDef replaced =
+      OpVersions(has_resources ? ResourceVariables(def).replaced() : def, options.op_defs).replaced();
   std::vector<Operation> operations = GraphDefImporter(graph, replaced, options).import();
   operations.resize(def.nodes.size());
   return operations;

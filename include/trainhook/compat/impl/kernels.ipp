@@ -9,7 +9,8 @@ namespace trainhook::compat {
 
 std::vector<KernelGroup> kernels() {
   using namespace trainhook::kernels;
-  return {control_flow(), einsum(), local_response(), partition(), rearrange(), scatter(), sparse_training()};
+  return {control_flow(), einsum(),  local_response(),  partition(),
+          rearrange(),    scatter(), sparse_training(), truncation()};
 }
 
 }  // namespace trainhook::compat

@@ -15,8 +15,9 @@ namespace trainhook::compat {
 std::span<const detail::OpFamily> ops() {
   using namespace detail;
   static const auto* const families = [] {
-    auto* const all = new std::vector<OpFamily>{branch_ops(),    einsum_ops(),    local_response_ops(),
-                                                partition_ops(), rearrange_ops(), sparse_training_ops()};
+    auto* const all =
+        new std::vector<OpFamily>{branch_ops(),    einsum_ops(),          local_response_ops(), partition_ops(),
+                                  rearrange_ops(), sparse_training_ops(), truncation_ops()};
     all->insert(all->end(), model::ops().begin(), model::ops().end());
     return all;
   }();

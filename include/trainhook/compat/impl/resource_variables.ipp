@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 
-#include <trainhook/core/dtype.hpp>
-#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/variable.hpp>
 
 namespace trainhook::detail {
@@ -24,13 +22,42 @@ GraphDef ResourceVariables::replaced() && {
   for (const NodeDef& node : def_.nodes) {
     const auto dtype = node.attrs.find("dtype");
     if (node.op == "VarHandleOp" && dtype != node.attrs.end()) dtypes_.emplace(node.name, dtype->second);
+    if (passes_handle(node)) passed_handles_.emplace(node.name, node.inputs[0]);
   }
-  const std::size_t count = def_.nodes.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (const ResourceOp* op = find_resource_op(def_.nodes[i].op)) replace(def_.nodes[i], *op);
+  for (NodeDef& node : def_.nodes) {
+    if (const ResourceOp* op = find_resource_op(node.op)) {
+      replace(node, *op);
+    } else if (passes_handle(node)) {
+      pass_reference(node);
+    }
   }
-  for (NodeDef& node : axes_) def_.nodes.push_back(std::move(node));
   return std::move(def_);
+}
+
+bool ResourceVariables::passes_handle(const NodeDef& node) {
+  return (node.op == "Switch" || node.op == "Identity") && !node.inputs.empty() && !node.attrs.contains("T");
+}
+
+const AttrValue* ResourceVariables::dtype_of(const NodeDef& reader) const {
+  std::string_view input = reader.inputs.empty() ? std::string_view() : reader.inputs[0];
+  for (std::size_t steps = 0; steps <= passed_handles_.size(); ++steps) {  // fewer, unless they are a cycle
+    const std::optional<InputName> name = parse_input_name(input);
+    if (!name) return nullptr;
+    if (const auto variable = dtypes_.find(name->node); variable != dtypes_.end()) return &variable->second;
+    const auto from = passed_handles_.find(name->node);
+    if (from == passed_handles_.end()) return nullptr;
+    input = from->second;
+  }
+  return nullptr;
+}
+
+void ResourceVariables::pass_reference(NodeDef& node) {
+  const AttrValue* const dtype = dtype_of(node);
+  if (dtype == nullptr) return;
+  node.op.insert(0, "Ref");
+  node.attrs.emplace("T", *dtype);
+  node.unheld_attrs.clear();  // the dtype of the handle
+  node.output_shapes.clear();
 }
 
 void ResourceVariables::replace(NodeDef& node, const ResourceOp& op) {
@@ -42,25 +69,12 @@ void ResourceVariables::replace(NodeDef& node, const ResourceOp& op) {
     node.attrs.insert_or_assign(std::string(op.dtype_as), dtype->second);
     erase(node, "dtype");
   }
-  if (!op.taken.empty() && !node.inputs.empty()) {
-    if (const auto variable = dtypes_.find(node.inputs[0]); variable != dtypes_.end())
-      node.attrs.emplace(op.taken, variable->second);
+  if (!op.taken.empty()) {
+    if (const AttrValue* const dtype_of_variable = dtype_of(node)) node.attrs.emplace(op.taken, *dtype_of_variable);
   }
   if (op.type == "ReadVariableOp") node.attrs.insert_or_assign(std::string(kReadsOnce), true);
-  if (op.reference == "Assign") {  // the variable's shape is a promise, whether or not TensorFlow checks it
+  if (op.reference == "Assign")  // the variable's shape is a promise, whether or not TensorFlow checks it
     node.attrs.insert_or_assign("validate_shape", true);
-  } else if (op.reference == "GatherV2") {
-    add_axis(node);
-  }
-}
-
-void ResourceVariables::add_axis(NodeDef& gather) {
-  const Tensor zero(std::int32_t{0});
-  axes_.push_back({.name = gather.name + "/axis", .op = "Const", .attrs = {{"dtype", DType::Int32}, {"value", zero}}});
-  gather.attrs.insert_or_assign("Taxis", DType::Int32);
-  const auto controls =
-      std::ranges::find_if(gather.inputs, [](const std::string& input) { return input.starts_with('^'); });
-  gather.inputs.insert(controls, axes_.back().name);
 }
 
 void ResourceVariables::erase(NodeDef& node, std::string_view key) {

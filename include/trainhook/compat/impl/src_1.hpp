@@ -13,6 +13,7 @@
 #include <trainhook/compat/impl/kernels.ipp>
 #include <trainhook/compat/impl/meta_graph_def_reader.ipp>
 #include <trainhook/compat/impl/object_graph_keys.ipp>
+#include <trainhook/compat/impl/op_versions.ipp>
 #include <trainhook/compat/impl/ops.ipp>
 #include <trainhook/compat/impl/queue_runners.ipp>
 #include <trainhook/compat/impl/resource_variables.ipp>

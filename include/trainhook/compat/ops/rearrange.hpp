@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Ops that rearrange elements, for imported graphs: space, depth and batch, mirror padding, sequences, bands.
+/// Ops that rearrange elements, for imported graphs: space, depth and batch, padding, sequences, bands.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace trainhook::detail {
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> elements_in(std::int64_t blocks, std::int64_t before,
                                                                      std::int64_t after, std::int64_t size) noexcept;
 
-/// BatchToSpaceND, DepthToSpace, MatrixBandPart, MirrorPad, MirrorPadGrad, ReverseSequence, SpaceToBatchND,
+/// BatchToSpaceND, DepthToSpace, MatrixBandPart, MirrorPad, MirrorPadGrad, PadV2, ReverseSequence, SpaceToBatchND,
 /// SpaceToDepth.
 [[nodiscard]] TRAINHOOK_DECL OpFamily rearrange_ops() noexcept;
 

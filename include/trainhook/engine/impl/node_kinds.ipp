@@ -6,6 +6,7 @@
 #include <trainhook/engine/node_kinds.hpp>
 
 #include <algorithm>
+#include <string_view>
 
 #include <trainhook/graph/op_def.hpp>
 
@@ -18,7 +19,11 @@ bool is_constant(const Node& node) noexcept { return node.type() == "Const"; }
 bool is_placeholder(const Node& node) noexcept { return node.type() == "Placeholder"; }
 
 bool forwards(const Node& node) noexcept {
-  return node.type() == "Identity" || node.type() == "StopGradient" || node.type() == "PlaceholderWithDefault";
+  for (const std::string_view type :
+       {"Identity", "StopGradient", "PlaceholderWithDefault", "RefIdentity", "PreventGradient"}) {
+    if (node.type() == type) return true;
+  }
+  return false;
 }
 
 bool is_switch(const Node& node) noexcept { return node.type() == "Switch" || node.type() == "RefSwitch"; }
@@ -35,7 +40,7 @@ const Node* variable_named_by(const KernelTable& kernels, std::span<const Output
   while (!is_fed(fed, output)) {
     const Node& node = output.node();
     if (is_variable(node)) return &node;
-    if (node.type() == "RefSwitch") {
+    if (node.type() == "RefSwitch" || node.type() == "RefIdentity") {
       output = node.inputs()[0];
       continue;
     }

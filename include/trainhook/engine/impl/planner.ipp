@@ -122,7 +122,9 @@ void Planner::add_node(Node& node) {
   } else if (is_switch(node)) {
     add_switch(node);
   } else if (forwards(node)) {
-    if (!is_fed(Output(&node, 0))) value_of(Output(&node, 0)) = take_value(node.inputs()[0], node);
+    const Output input = node.inputs()[0];
+    if (!is_fed(Output(&node, 0)))
+      value_of(Output(&node, 0)) = node.type() == "RefIdentity" ? value_of(input) : take_value(input, node);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <trainhook/engine/kernels/broadcast.hpp>
@@ -203,6 +204,34 @@ inline Kernel make_unique_elements(const Node& node) {
   });
 }
 
+/// The elements of one vector that another lacks, in order and with their places.
+template <class T, class Index>
+void list_diff(KernelContext& context) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (context.shape(i).rank() != 1)
+      throw InvalidArgumentError("input {} must be a vector, but has shape {}", i, context.shape(i));
+  }
+  const std::span<const T> elements = context.data<T>(0);
+  const std::span<const T> others = context.data<T>(1);
+  const std::unordered_set<T> left_out(others.begin(), others.end());
+  std::vector<T> found;
+  std::vector<Index> places;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (left_out.contains(elements[i])) continue;
+    found.push_back(elements[i]);
+    places.push_back(static_cast<Index>(i));
+  }
+  const Shape shape{static_cast<std::int64_t>(found.size())};
+  std::ranges::copy(found, context.output<T>(0, shape).begin());
+  std::ranges::copy(places, context.output<Index>(1, shape).begin());
+}
+
+inline Kernel make_list_diff(const Node& node) {
+  return kernel_for(DTypes<float, double, std::int32_t, std::int64_t, std::string>{}, node, "T", [&]<class T>() {
+    return kernel_for(IndexTypes{}, node, "out_idx", []<class Index>() { return Kernel(list_diff<T, Index>); });
+  });
+}
+
 inline constexpr std::array kPartition{
     KernelDef{.type = "BroadcastArgs",
               .make =
@@ -212,6 +241,7 @@ inline constexpr std::array kPartition{
     KernelDef{.type = "ComputeAccidentalHits", .make = [](const Node&) { return Kernel(compute_accidental_hits); }},
     KernelDef{.type = "DynamicPartition", .make = [](const Node&) { return Kernel(dynamic_partition); }},
     KernelDef{.type = "IdentityN", .make = [](const Node&) { return Kernel(identity_n); }},
+    KernelDef{.type = "ListDiff", .make = make_list_diff},
     KernelDef{.type = "SparseToDense", .make = make_sparse_to_dense},
     KernelDef{.type = "Unique", .make = make_unique_elements},
     KernelDef{.type = "UniqueWithCounts", .make = make_unique_with_counts},

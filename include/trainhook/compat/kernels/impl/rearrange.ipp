@@ -235,6 +235,20 @@ void mirror_pad_grad(KernelContext& context, bool reflects) {
       [&](std::int64_t place, std::int64_t other) { to[static_cast<std::size_t>(other)] += from[place]; });
 }
 
+inline void pad_with(KernelContext& context) {
+  const Shape& shape = context.shape(0);
+  const Ints paddings = pairs_of(context.input(1), shape.rank());
+  if (context.shape(2).rank() != 0) throw InvalidArgumentError("constant_values must be a scalar");
+  Tensor& out = context.output(0, context.input(0).dtype(), padded_shape(shape, paddings));
+  visit_storage(out.dtype(), [&]<class T>() {
+    std::fill_n(stored_for_writing<T>(out), out.num_elements(), *stored<T>(context.input(2)));
+  });
+  const Ints strides = full_strides(out.shape());
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < shape.rank(); ++i) offset += paddings[2 * i] * strides[i];
+  copy_strided(out, {offset, strides}, context.input(0), {0, full_strides(shape)}, Ints(shape.dims()));
+}
+
 inline Kernel make_mirror_pad(const Node& node) {
   return [reflects = node.attr<std::string>("mode") == "REFLECT"](KernelContext& context) {
     mirror_pad(context, reflects);
@@ -320,6 +334,7 @@ inline constexpr std::array kRearrange{
     KernelDef{.type = "MatrixBandPart", .make = make_matrix_band_part},
     KernelDef{.type = "MirrorPad", .make = make_mirror_pad},
     KernelDef{.type = "MirrorPadGrad", .make = make_mirror_pad_grad},
+    KernelDef{.type = "PadV2", .make = [](const Node&) { return Kernel(pad_with); }},
     KernelDef{.type = "ReverseSequence", .make = make_reverse_sequence},
     KernelDef{.type = "SpaceToBatchND", .make = of_real_numbers<space_to_batch>},
     KernelDef{.type = "SpaceToDepth", .make = make_move_depth<false>},

@@ -14,3 +14,4 @@
 #include <trainhook/compat/kernels/impl/rearrange.ipp>
 #include <trainhook/compat/kernels/impl/scatter.ipp>
 #include <trainhook/compat/kernels/impl/sparse_training.ipp>
+#include <trainhook/compat/kernels/impl/truncation.ipp>

@@ -48,9 +48,12 @@ inline constexpr OpDef kAssertOp{"Assert", "bool T ->", "T:types>0 summarize:int
 inline constexpr OpDef kMergeOp{"Merge", "N*T -> T int32", "N:int>0", merge_shape};
 inline constexpr OpDef kPrintOp{"Print", "T U -> T", "U:types message:string= first_n:int=-1 summarize:int=3",
                                 shape_rules::like<0>, print_grad};
+inline constexpr OpDef kPreventGradientOp{"PreventGradient", "T -> T", "message:string=", shape_rules::like<0>};
+inline constexpr OpDef kRefIdentityOp{"RefIdentity", "T -> T", "", shape_rules::like<0>};
 inline constexpr OpDef kRefSwitchOp{"RefSwitch", "T bool -> T T", "", switch_shape};
 inline constexpr OpDef kSwitchOp{"Switch", "T bool -> T T", "", switch_shape};
-inline constexpr std::array kBranchOps{&kAssertOp, &kMergeOp, &kPrintOp, &kRefSwitchOp, &kSwitchOp};
+inline constexpr std::array kBranchOps{&kAssertOp,      &kMergeOp,     &kPreventGradientOp, &kPrintOp,
+                                       &kRefIdentityOp, &kRefSwitchOp, &kSwitchOp};
 
 OpFamily branch_ops() noexcept { return kBranchOps; }
 

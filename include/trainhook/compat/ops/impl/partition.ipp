@@ -67,6 +67,11 @@ inline PartialShape unique_shape(const NodeSpec& node, std::size_t index) {
   return index == 0 ? PartialShape{kUnknownDim} : node.inputs[0].shape();
 }
 
+inline PartialShape list_diff_shape(const NodeSpec& node, std::size_t) {
+  for (const Output& input : node.inputs) require_rank(label(node), input, 1);
+  return PartialShape{kUnknownDim};
+}
+
 /// The gradients of all parts, each put where the part's elements came from.
 inline Grads dynamic_partition_grad(const GradientContext& c) {
   const Output data = c.input(0);
@@ -116,6 +121,7 @@ inline constexpr OpDef kComputeAccidentalHitsOp{"ComputeAccidentalHits", "int64 
 inline constexpr OpDef kDynamicPartitionOp{"DynamicPartition", "T int32 -> num_partitions*T", "num_partitions:int>0",
                                            dynamic_partition_shape, dynamic_partition_grad};
 inline constexpr OpDef kIdentityNOp{"IdentityN", "T -> T", "T:types>0", same_as_input, identity_n_grad};
+inline constexpr OpDef kListDiffOp{"ListDiff", "T T -> T out_idx", "out_idx:{int32,int64}=int32", list_diff_shape};
 inline constexpr OpDef kSparseToDenseOp{"SparseToDense", "Tindices Tindices T T -> T",
                                         "validate_indices:bool=true Tindices:{int32,int64}", shape_rules::dims_in<1>,
                                         sparse_to_dense_grad};
@@ -123,9 +129,9 @@ inline constexpr OpDef kUniqueOp{"Unique", "T -> T out_idx", "out_idx:{int32,int
 inline constexpr OpDef kUniqueWithCountsOp{"UniqueWithCounts", "T -> T out_idx out_idx", "out_idx:{int32,int64}=int32",
                                            unique_with_counts_shape};
 
-inline constexpr std::array kPartitionOps{&kBroadcastArgsOp,   &kComputeAccidentalHitsOp, &kDynamicPartitionOp,
-                                          &kIdentityNOp,       &kSparseToDenseOp,         &kUniqueOp,
-                                          &kUniqueWithCountsOp};
+inline constexpr std::array kPartitionOps{
+    &kBroadcastArgsOp, &kComputeAccidentalHitsOp, &kDynamicPartitionOp, &kIdentityNOp,
+    &kListDiffOp,      &kSparseToDenseOp,         &kUniqueOp,           &kUniqueWithCountsOp};
 
 OpFamily partition_ops() noexcept { return kPartitionOps; }
 

@@ -16,7 +16,10 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/graph/gradient_context.hpp>
 #include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>
+#include <trainhook/model/ops/array.hpp>
+#include <trainhook/model/ops/slice.hpp>
 
 namespace trainhook::detail {
 
@@ -152,6 +155,10 @@ inline PartialShape mirrored_shape(const NodeSpec& node, bool adds) {
 }
 inline PartialShape mirror_pad_shape(const NodeSpec& node, std::size_t) { return mirrored_shape(node, true); }
 inline PartialShape mirror_pad_grad_shape(const NodeSpec& node, std::size_t) { return mirrored_shape(node, false); }
+inline PartialShape pad_with_shape(const NodeSpec& node, std::size_t) {
+  require_rank(label(node), node.inputs[2], 0);
+  return mirrored_shape(node, true);
+}
 
 inline PartialShape reverse_sequence_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
@@ -193,6 +200,15 @@ inline Grads reverse_sequence_grad(const GradientContext& c) {
                   {"seq_dim", c.node().attr<std::int64_t>("seq_dim")}}),
           Output()};
 }
+/// As in TensorFlow, the constant has no gradient.
+inline Grads pad_with_grad(const GradientContext& c) {
+  const auto paddings = constant_integers(c.input(1));
+  if (!paddings) throw UnimplementedError("the gradient of {} (PadV2) needs constant paddings", c.node().name());
+  Dims begin;
+  for (std::size_t i = 0; i < paddings->size(); i += 2) begin.push_back((*paddings)[i]);
+  const Output from = constant_ints(c.graph(), begin, "begin");
+  return {slice_with(c.grad(), from, trainhook::shape(c.input(0)), c.input(0).shape()), Output(), Output()};
+}
 inline Grads band_grad(const GradientContext& c) {
   return {add_op(*c.node().op_def(), {}, {c.grad(), c.input(1), c.input(2)}), Output(), Output()};
 }
@@ -210,6 +226,8 @@ inline constexpr OpDef kMatrixBandPartOp{"MatrixBandPart", "T Tindex Tindex -> T
 inline constexpr OpDef kMirrorPadOp{"MirrorPad", "T Tpaddings -> T", kMirrorAttrs, mirror_pad_shape, mirror_pad_grad};
 inline constexpr OpDef kMirrorPadGradOp{"MirrorPadGrad", "T Tpaddings -> T", kMirrorAttrs, mirror_pad_grad_shape,
                                         mirror_pad_grad_grad};
+inline constexpr OpDef kPadV2Op{"PadV2", "T Tpaddings T -> T", "Tpaddings:{int32,int64}=int32", pad_with_shape,
+                                pad_with_grad};
 inline constexpr OpDef kReverseSequenceOp{"ReverseSequence", "T Tlen -> T",
                                           "seq_dim:int batch_dim:int=0 Tlen:{int32,int64}=int64",
                                           reverse_sequence_shape, reverse_sequence_grad};
@@ -243,9 +261,9 @@ Grads mirror_pad_grad_grad(const GradientContext& c) {
   return {add_op(kMirrorPadOp, {}, {c.grad(), c.input(1)}, {{"mode", c.node().attr<std::string>("mode")}}), Output()};
 }
 
-inline constexpr std::array kRearrangeOps{&kBatchToSpaceNDOp, &kDepthToSpaceOp,  &kMatrixBandPartOp,
-                                          &kMirrorPadOp,      &kMirrorPadGradOp, &kReverseSequenceOp,
-                                          &kSpaceToBatchNDOp, &kSpaceToDepthOp};
+inline constexpr std::array kRearrangeOps{&kBatchToSpaceNDOp,  &kDepthToSpaceOp,   &kMatrixBandPartOp,
+                                          &kMirrorPadOp,       &kMirrorPadGradOp,  &kPadV2Op,
+                                          &kReverseSequenceOp, &kSpaceToBatchNDOp, &kSpaceToDepthOp};
 
 OpFamily rearrange_ops() noexcept { return kRearrangeOps; }
 

@@ -13,3 +13,4 @@
 #include <trainhook/compat/ops/impl/partition.ipp>
 #include <trainhook/compat/ops/impl/rearrange.ipp>
 #include <trainhook/compat/ops/impl/sparse_training.ipp>
+#include <trainhook/compat/ops/impl/truncation.ipp>
