@@ -67,8 +67,8 @@ Values values_of(const AttrDef& attr) {
 
 /// Whether the op changes variables, so that its inputs have to be variables rather than tensors.
 bool takes_variables(std::string_view type) {
-  for (const char* start :
-       {"Apply", "Assign", "IsVariable", "RefSwitch", "ScatterAdd", "ScatterSub", "ScatterUpdate", "SparseApply"})
+  for (const char* start : {"Apply", "Assign", "IsVariable", "RefIdentity", "RefSwitch", "ScatterAdd", "ScatterSub",
+                            "ScatterUpdate", "SparseApply"})
     if (type.starts_with(start)) return true;
   return false;
 }

@@ -10,7 +10,11 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/compat/import_graph_def.hpp>
+#include <trainhook/compat/kernels.hpp>
+#include <trainhook/compat/op_versions.hpp>
 #include <trainhook/compat/ops.hpp>
+#include <trainhook/engine/eigen_session.hpp>
+#include <trainhook/graph/ops/state.hpp>
 
 namespace trainhook {
 namespace {
@@ -87,8 +91,47 @@ TEST_F(ResourceVariables, GatheringNamesItsAxis) {
   EXPECT_EQ(gather.node().control_inputs().size(), 1U);
 }
 
+/// A read in a branch of `tf.cond`; the handle passes through nodes that the file has before the variable.
+TEST_F(ResourceVariables, AHandleThatBranchesPassOnIsAReference) {
+  const std::string handle = " attr { key: \"T\" value { type: DT_RESOURCE } }";
+  const std::string text = fmt::format(
+      R"(node {{ name: "read" op: "ReadVariableOp" input: "way:1" {0} }}
+         node {{ name: "is_initialized" op: "VarIsInitializedOp" input: "same" }}
+         node {{ name: "way" op: "Switch" input: "same" input: "p" {1} }}
+         node {{ name: "same" op: "Identity" input: "w" {1} }}
+         node {{ name: "change" op: "AssignAddVariableOp" input: "way:1" input: "value" {0} }}
+         node {{ name: "p" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_BOOL }} }} }})",
+      kDtype, handle);
+  Graph& graph = graphs.emplace_back();
+  import_graph_def(graph, parse_graph_def_text(kVariable + text), {.name = ""});
+  EXPECT_EQ(graph.operation("way").type(), "RefSwitch");
+  EXPECT_EQ(graph.operation("same").type(), "RefIdentity");
+  EXPECT_EQ(graph.output("way:1").shape(), PartialShape({3, 2}));
+  EXPECT_EQ(graph.operation("is_initialized").node().attr<DType>("dtype"), DType::Float);
+
+  EigenSession session(graph, {.kernels = compat::kernels()});
+  const Output value = graph.output("value");
+  const Output p = graph.output("p");
+  const Tensor ones = Tensor::of<float>({1, 1, 1, 1, 1, 1}, {3, 2});
+  const Output variable = graph.output("w");
+  session.run(assign(Variable{.handle = variable.operation()}, value), {{value, ones}});
+  session.run(graph.operation("change"), {{value, ones}, {p, Tensor(false)}});
+  EXPECT_EQ(session.run(graph.output("read"), {{p, Tensor(true)}}), ones);
+  session.run(graph.operation("change"), {{value, ones}, {p, Tensor(true)}});
+  EXPECT_EQ(session.run(graph.output("read"), {{p, Tensor(true)}}).data<float>()[0], 2.0F);
+  EXPECT_THROW(session.run(graph.output("read"), {{p, Tensor(false)}}), InvalidArgumentError);
+}
+
+TEST_F(ResourceVariables, HandlesThatArePassedInACircleAreNone) {
+  const std::string handle = " attr { key: \"T\" value { type: DT_RESOURCE } }";
+  EXPECT_THROW(import("ReadVariableOp", R"(} node { name: "a" op: "Identity" input: "b" )" + handle +
+                                            R"(} node { name: "b" op: "Identity" input: "a" )" + handle),
+               InvalidArgumentError);
+}
+
 TEST_F(ResourceVariables, EveryReplacementIsKnownHere) {
-  for (const detail::ResourceOp& op : detail::kResourceOps) EXPECT_NE(find_op_def(op.reference), nullptr) << op.type;
+  for (const detail::ResourceOp& op : detail::kResourceOps)
+    EXPECT_NE(find_op_def(detail::OpVersions::served(op.reference)), nullptr) << op.type;
   EXPECT_EQ(import("ResourceScatterAdd", std::string("input: \"row\" input: \"rate\"") + kDtype + kIndices).type(),
             "ScatterAdd");
   const Operation apply = import("ResourceApplyGradientDescent", std::string("input: \"rate\" input: \"value\"") + kT);

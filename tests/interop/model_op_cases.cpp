@@ -194,6 +194,17 @@ void add_branches(Cases& cases) {
                      c.out(c.raw("AssignAdd", {ways[1], c.in({2, 3})}, {{"T", c.dtype}}));
                    },
                    Mode::Steps, false});
+  cases.push_back({"RefIdentity",
+                   [](Case& c) {
+                     const th::Variable v = c.variable({2, 3});
+                     c.init = v.initializer;
+                     const Output same = c.raw("RefIdentity", {v.ref()}, {{"T", c.dtype}})[0];
+                     c.out(c.raw("AssignAdd", {same, c.in({2, 3})}, {{"T", c.dtype}}));
+                   },
+                   Mode::Steps, false});
+  cases.push_back({"PreventGradient", [](Case& c) {
+                     c.out(c.raw("PreventGradient", {c.in({2, 3})}, {{"T", c.dtype}}));
+                   }});
 }
 
 /// Updates of variables; `build` gives the inputs behind them.

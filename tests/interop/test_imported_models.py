@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models cross over whole: seven of ours run in TensorFlow, thirteen of TensorFlow's run here, from the same checkpoint to the same outputs, and
+"""Models cross over whole: seven of ours run in TensorFlow, fourteen of TensorFlow's run here, from the same checkpoint to the same outputs, and
 trained for 50 steps to the same variables and slots, each optimizer in both directions."""
 
 import subprocess
@@ -205,6 +205,21 @@ def branched(feed):
     return [y, loss], tf1.train.GradientDescentOptimizer(0.1), loss
 
 
+def switched(feed):
+    """Branches that read variables; batch normalization that is told by a placeholder whether it trains."""
+    tf1.disable_control_flow_v2()
+    x, training = feed("x", [None, 4, 5, 3]), feed.truth("training")
+    images = tf.nn.relu(tf1.layers.batch_normalization(x, name="images", momentum=0.8, training=training))
+    rows = tf1.layers.batch_normalization(dense(tf1.layers.flatten(images), 4, "rows"), name="norm", training=training)
+    scale = tf1.get_variable("scale", [4], initializer=tf.constant_initializer([1.0, -1.0, 0.5, 2.0]))
+    seen = tf1.get_variable("seen", [], initializer=tf1.zeros_initializer(), trainable=False)
+    count = tf1.cond(training, lambda: tf1.assign_add(seen, 1.0), lambda: tf1.assign_add(seen, 0.0))
+    tf1.add_to_collection(tf1.GraphKeys.UPDATE_OPS, count)
+    y = tf1.cond(training, lambda: tf1.cond(x[0, 0, 0, 0] > 2.0, lambda: rows - scale, lambda: rows * scale), lambda: rows)
+    loss = tf.reduce_mean(tf.square(y - 0.5))
+    return [images, y, loss], tf1.train.MomentumOptimizer(0.05, 0.9), loss
+
+
 def normalized(feed):
     x = feed("x", [None, 6], tf.float64)
     mean = tf.reduce_mean(x, axis=0, keepdims=True)
@@ -236,7 +251,7 @@ def partitioned(feed):
     return [y, loss], tf1.train.AdagradOptimizer(0.1), loss
 
 
-THEIRS = [linear, layers, embedding, words, clicked, rated, convolution, orthogonal, normalized, batch_normalized, branched, stacked, partitioned]
+THEIRS = [linear, layers, embedding, words, clicked, rated, convolution, orthogonal, normalized, batch_normalized, branched, switched, stacked, partitioned]
 
 
 @pytest.mark.parametrize("resources", [False, True], ids=["references", "resources"])
@@ -252,6 +267,12 @@ def test_we_run_tensorflows(programs, run, assert_close, tmp_path, build, as_tex
         feeds[placeholder] = values.astype(dtype.as_numpy_dtype)
         return placeholder
 
+    def truth(name):
+        placeholder = tf1.placeholder(tf.bool, [], name)
+        feeds[placeholder] = np.asarray(True)
+        return placeholder
+
+    feed.truth = truth
     with tf1.Graph().as_default() as graph, tf1.variable_scope("", use_resource=resources):
         tf1.set_random_seed(3)
         step = tf1.train.get_or_create_global_step()

@@ -89,6 +89,11 @@ void add_rearrangements(Cases& cases) {
                        c.out(c.raw("MirrorPadGrad", {c.in({6, 7}), ints(c, {2, 1, 0, 3}, {2, 2})}, with));
                      }});
   }
+  cases.push_back({"PadV2", [=](Case& c) {
+                     const Output value = th::cast(th::constant(c.graph, th::Tensor(3.0F)), c.dtype);
+                     c.out(c.raw("PadV2", {c.in({3, 4}), ints(c, {2, 1, 0, 3}, {2, 2}), value},
+                                 {{"T", c.dtype}, {"Tpaddings", DType::Int32}}));
+                   }});
   for (const bool is_turned : {false, true}) {
     cases.push_back({"ReverseSequence", [=](Case& c) {
                        c.out(c.raw("ReverseSequence", {c.in({3, 4, 3}), ints(c, {0, 2, 3}, {3})},
@@ -103,6 +108,14 @@ void add_rearrangements(Cases& cases) {
     cases.push_back({"MatrixBandPart", [lower = lower, upper = upper](Case& c) {
                        c.out(c.raw("MatrixBandPart", {c.in({2, 4, 3}), ints(c, {lower}, {}), ints(c, {upper}, {})},
                                    {{"T", c.dtype}, {"Tindex", DType::Int32}}));
+                     }});
+  }
+}
+
+void add_truncations(Cases& cases) {
+  for (const char* op : {"TruncateDiv", "TruncateMod"}) {
+    cases.push_back({op, [=](Case& c) {
+                       c.out(c.raw(op, {c.in({4, 5}, -9, 9), c.in({5}, 0.6, 3)}, {{"T", c.dtype}}));
                      }});
   }
 }
@@ -139,6 +152,13 @@ void add_partitions(Cases& cases) {
                      const std::vector<Output> inputs{ints(c, {4, 1}, {2}), ints(c, {5}, {1}), c.in({2}), c.in({})};
                      c.out(th::stop_gradient(c.raw("SparseToDense", inputs, attrs)[0]));
                    }});
+  for (const DType type : {DType::Int32, DType::Int64}) {
+    cases.push_back({"ListDiff", [=](Case& c) {
+                       const Output x = th::cast(ints(c, {3, 1, 4, 1, 5}, {5}), c.dtype);
+                       const Output y = th::cast(ints(c, {9, 4, 3}, {3}), c.dtype);
+                       c.out(c.raw("ListDiff", {x, y}, {{"T", c.dtype}, {"out_idx", type}}));
+                     }});
+  }
   cases.push_back({"UniqueWithCounts", [](Case& c) {
                      c.out(c.raw("UniqueWithCounts", {c.in({9})}, {{"T", c.dtype}, {"out_idx", DType::Int64}}));
                    }});
@@ -217,6 +237,7 @@ void add_tutorial_ops(Cases& cases) {
   add_functions(cases);
   add_rearrangements(cases);
   add_partitions(cases);
+  add_truncations(cases);
   add_local_response(cases);
   add_einsums(cases);
   add_transposed_convolutions(cases);

@@ -48,6 +48,17 @@ TEST(PartitionKernels, FindTheDifferentElementsOfAVector) {
   EXPECT_THROW(unique(Tensor(1), DType::Int32), InvalidArgumentError);
 }
 
+TEST(PartitionKernels, FindTheElementsThatAnotherVectorLacks) {
+  const auto difference = [](const Tensor& x, const Tensor& y) {
+    return run("ListDiff", {x, y}, {{"T", x.dtype()}, {"out_idx", DType::Int64}}, {x.dtype(), DType::Int64});
+  };
+  EXPECT_EQ(difference(Tensor::of<std::int32_t>({3, 1, 4, 1}), Tensor::of<std::int32_t>({9, 3})),
+            (std::vector{Tensor::of<std::int32_t>({1, 4, 1}), Tensor::of<std::int64_t>({1, 2, 3})}));
+  EXPECT_EQ(difference(Tensor::of<std::string>({"a"}), Tensor::of<std::string>({"a"})),
+            (std::vector{Tensor::of<std::string>({}), Tensor::of<std::int64_t>({})}));
+  EXPECT_THROW(difference(Tensor(1), Tensor::of<std::int32_t>({1})), InvalidArgumentError);
+}
+
 TEST(PartitionKernels, EqualElementsAreCounted) {
   const std::vector<Tensor> unique =
       run("UniqueWithCounts", {Tensor::of<std::int64_t>({5, 3, 5, 5})},

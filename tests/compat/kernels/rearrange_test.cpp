@@ -79,6 +79,15 @@ TEST(RearrangeKernels, DepthBecomesSpaceAndComesBack) {
   EXPECT_THROW(static_cast<void>(run("DepthToSpace", {wide}, attrs)), InvalidArgumentError);
 }
 
+TEST(RearrangeKernels, BordersMayBeFilledWithANumber) {
+  const Tensor around = Tensor::of<std::int32_t>({1, 2}, {1, 2});
+  EXPECT_EQ(run("PadV2", {Tensor::of<float>({1, 2}), around, Tensor(7.0F)}), Tensor::of<float>({7, 1, 2, 7, 7}));
+  EXPECT_EQ(run("PadV2", {Tensor::of<std::string>({"a"}), around, Tensor("b")}),
+            Tensor::of<std::string>({"b", "a", "b", "b"}));
+  EXPECT_THROW(run("PadV2", {Tensor::of<float>({1, 2}), around, Tensor::of<float>({7})}), InvalidArgumentError);
+  EXPECT_THROW(run("PadV2", {Tensor(1.0F), around, Tensor(7.0F)}), InvalidArgumentError);
+}
+
 TEST(RearrangeKernels, MirrorsAddUpInTheGradient) {
   const Tensor x = Tensor::of<float>({1, 2, 3});
   const Tensor around = Tensor::of<std::int64_t>({2, 1}, {1, 2});

@@ -37,6 +37,7 @@ inline constexpr std::array kOpVersions{
     OpVersion{"FusedBatchNormV2", "FusedBatchNormV3"},
     OpVersion{"Gather", "GatherV2"},
     OpVersion{"InTopK", "InTopKV2"},
+    OpVersion{"Iterator", "IteratorV2"},
     OpVersion{"Mod", "TruncateMod"},
     OpVersion{"QueueClose", "QueueCloseV2"},
     OpVersion{"QueueDequeue", "QueueDequeueV2"},
@@ -44,6 +45,7 @@ inline constexpr std::array kOpVersions{
     OpVersion{"QueueEnqueue", "QueueEnqueueV2"},
     OpVersion{"QueueEnqueueMany", "QueueEnqueueManyV2"},
     OpVersion{"QueueSize", "QueueSizeV2"},
+    OpVersion{"RefMerge", "Merge"},  // gives a value, which is all that a branch is read for
     OpVersion{"Variable", "VariableV2"},
 };
 
@@ -98,6 +100,8 @@ void OpVersions::convert(NodeDef& node) {
     std::ranges::rotate(node.inputs.begin(), node.inputs.begin() + 1, end_of_data(node));
   } else if (type == "Div" && is_integer(dtype_attr(node, "T"))) {
     node.op = "TruncateDiv";
+  } else if (type == "FIFOQueue") {
+    node.output_shapes.clear();  // those of a handle of two strings
   } else if (node.op == "FusedBatchNormV3" || type == "FusedBatchNormGrad" || type == "FusedBatchNormGradV2") {
     node.attrs.emplace("U", DType::Float);
     if (node.op != "FusedBatchNormV3") add_input(node, "reserve_space_3", Tensor(0.0F));
