@@ -24,14 +24,14 @@ struct ImportGraphDefOptions {
 
 /// Adds the nodes of `def`, which may be in any order, and returns them in the order of the file. Missing attributes
 /// get their defaults. Resource variables, and the ops that read and change them, become reference variables of the
-/// same names and their ops, unless `op_defs` defines VarHandleOp. Op types that only imported graphs have run in
-/// a session with `compat::kernels()`. Nodes of unknown op types are added too, with a log line. They cannot run: a run
-/// that needs one throws UnimplementedError, unless it feeds the node's outputs. Attributes of such nodes that this
-/// library cannot represent are lost.
-/// @throws InvalidArgumentError for nodes that do not fit together, and UnimplementedError for a while_loop or an
-/// attribute of a known op type that this library cannot represent; both name node and op type. Missing inputs and
-/// cycles are detected before any node is added; after other errors, nodes that were already added stay. Source:
-/// `tf.import_graph_def`.
+/// same names and their ops, unless `op_defs` defines VarHandleOp; other versions of an op type, such as `Gather`,
+/// become the one that runs here. Op types that only imported graphs have run in a session with `compat::kernels()`.
+/// Nodes of unknown op types, and those with attributes that this library cannot represent, are added too, with a log
+/// line. They cannot run: a run that needs one throws UnimplementedError, unless it feeds the node's outputs. Those
+/// attributes are lost.
+/// @throws InvalidArgumentError for nodes that do not fit together, and UnimplementedError for a while_loop; both name
+/// node and op type. Missing inputs and cycles are detected before any node is added; after other errors, nodes that
+/// were already added stay. Source: `tf.import_graph_def`.
 TRAINHOOK_DECL std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def,
                                                        const ImportGraphDefOptions& options = {});
 
