@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Names in GraphDefs and MetaGraphDefs that are not UTF-8.
+/// GraphDefs and MetaGraphDefs with names that are not UTF-8, and for later versions.
 #include <trainhook/compat/graph_def_reader.hpp>
 
 #include <string>
@@ -20,7 +20,7 @@ std::string error_of(const std::string& text, bool is_meta_graph = false) {
     } else {
       static_cast<void>(parse_graph_def_text(text, "model"));
     }
-  } catch (const DataLossError& error) { return error.what(); }
+  } catch (const Error& error) { return error.what(); }
   return "no error";
 }
 
@@ -35,6 +35,14 @@ TEST(GraphDefReader, RefusesNamesThatAreNotUtf8) {
   EXPECT_EQ(error_of(R"(graph_def {} collection_def { key: "k" value { node_list { value: "\377" } } })", true),
             refused);
   EXPECT_EQ(error_of(R"(node { name: "a" op: "NoOp" attr { key: "s" value { s: "\377" } } })"), "no error") << "bytes";
+}
+
+TEST(GraphDefReader, RefusesAGraphForReadersOfALaterVersion) {
+  EXPECT_EQ(error_of("versions { producer: 9999 min_consumer: 1645 }"), "no error");
+  EXPECT_EQ(
+      error_of("versions { producer: 9999 min_consumer: 1646 }"),
+      "model asks for a reader that follows version 1646 or newer of TensorFlow's op definitions, and this library "
+      "follows version 1645; update this library, or write the graph with an older TensorFlow");
 }
 
 }  // namespace

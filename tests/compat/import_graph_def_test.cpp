@@ -267,6 +267,8 @@ TEST(ImportGraphDef, SaysWhatIsWrongWithANode) {
   EXPECT_THAT(error_of(neg("input: \"a\"", "DT_INT32")), HasSubstr("is 'a:0' float32[], not of dtype int32"));
   EXPECT_EQ(error_of(scalar + scalar), "model.pbtxt: node 'a' (Const) is in it twice");
   EXPECT_THAT(error_of(R"(node { name: "n" op: "Const" })"), HasSubstr("has no attribute dtype"));
+  EXPECT_EQ(error_of(scalar + R"(node { name: "n" op: "Neg" input: "a" })"),
+            "model.pbtxt: node 'n' (Neg) has no attribute T of the kind that its op type wants");
 }
 
 TEST(ImportGraphDef, SaysWhereTextDoesNotParse) {

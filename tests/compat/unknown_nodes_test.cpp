@@ -75,6 +75,17 @@ TEST_F(UnknownNodes, HaveTheOutputsThatOthersReadInTheirDTypes) {
   EXPECT_EQ(graph.operation("file").node().outputs().size(), 1U);
 }
 
+TEST_F(UnknownNodes, DoNotClaimToHaveOnlyTheOutputsThatOthersRead) {
+  import(kModel);
+  try {
+    static_cast<void>(graph.output("jpeg:2"));
+    FAIL() << "no error";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_STREQ(error.what(),
+                 "operation jpeg (DecodeJpeg) was added without its op type's definition, and without output 2");
+  }
+}
+
 TEST_F(UnknownNodes, TakeDTypesFromAttributesThatTensorFlowLeavesOut) {
   import(R"(node { name: "x" op: "Mystery" }
             node { name: "s" op: "Fill" input: "x" input: "x:1" attr { key: "T" value { type: DT_BOOL } } })");

@@ -86,7 +86,7 @@ TEST(Graph, FindsOperationsAndOutputsByName) {
   EXPECT_EQ(graph.output("x"), x);
   EXPECT_FALSE(graph.find_operation("y").has_value());
   expect_error<NotFoundError>({"'y'", "it holds: x"}, [&] { static_cast<void>(graph.operation("y")); });
-  expect_error<InvalidArgumentError>({"x", "1 outputs"}, [&] { static_cast<void>(graph.output("x:1")); });
+  expect_error<InvalidArgumentError>({"x", "1 output, no output 1"}, [&] { static_cast<void>(graph.output("x:1")); });
   expect_error({"'x:a'"}, [&] { static_cast<void>(graph.output("x:a")); });
 }
 

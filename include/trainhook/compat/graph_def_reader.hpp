@@ -53,7 +53,8 @@ class GraphDefReader {
 }  // namespace detail
 
 /// Parses a serialized GraphDef. `what` names it in errors.
-/// @throws DataLossError if it is damaged. Attributes that this library cannot represent go to `NodeDef::unheld_attrs`.
+/// @throws DataLossError if it is damaged, UnimplementedError if it asks for a reader of a later version of TensorFlow.
+/// Attributes that this library cannot represent go to `NodeDef::unheld_attrs`.
 [[nodiscard]] TRAINHOOK_DECL GraphDef parse_graph_def(std::string_view bytes, std::string_view what = "a GraphDef");
 
 /// The same from text.

@@ -56,6 +56,9 @@ inline constexpr std::string_view kCannotRun = "_cannot_run";
 /// The ops of one header, such as `kMatMulOp`; `compat::ops()` lists all families.
 using OpFamily = std::span<const OpDef* const>;
 
+/// Returns a label of a node for messages: `node 'dense/MatMul' (MatMul)`, or the type if it has no name.
+[[nodiscard]] TRAINHOOK_DECL std::string label(const NodeSpec& node);
+
 /// Returns an attribute of a node that is not in a graph yet. @throws InvalidArgumentError if it has no such attribute
 /// of that type.
 template <class T>
@@ -64,12 +67,8 @@ template <class T>
   if (found != node.attrs.end()) {
     if (const T* value = std::get_if<T>(&found->second)) return *value;
   }
-  throw InvalidArgumentError("node '{}' ({}) has no attribute {} of the kind that its op type wants", node.name,
-                             node.type, key);
+  throw InvalidArgumentError("{} has no attribute {} of the kind that its op type wants", label(node), key);
 }
-
-/// Returns a label of a node for messages: `node 'dense/MatMul' (MatMul)`, or the type if it has no name.
-[[nodiscard]] TRAINHOOK_DECL std::string label(const NodeSpec& node);
 
 /// Sets the dtype attributes and repeat counts that follow from the inputs.
 TRAINHOOK_DECL void infer_attrs(NodeSpec& node, const OpDef& def);

@@ -16,6 +16,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
+#include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/message_text.hpp>
 
@@ -27,7 +28,15 @@ GraphDef GraphDefReader::read(WireReader reader) {
     GraphMessage part;
     read_one_field(reader, part);
     for (const NodeMessage& node : part.node) def.nodes.push_back(read_node(node));
-    if (part.versions) def.producer = part.versions->producer;
+    if (!part.versions) continue;
+    def.producer = part.versions->producer;
+    if (part.versions->min_consumer > kGraphDefProducer) {
+      throw UnimplementedError(
+          "{} asks for a reader that follows version {} or newer of TensorFlow's op definitions, and this library "
+          "follows "
+          "version {}; update this library, or write the graph with an older TensorFlow",
+          what_, part.versions->min_consumer, kGraphDefProducer);
+    }
   }
   return def;
 }

@@ -47,9 +47,14 @@ const std::string& Operation::type() const { return node().type(); }
 Graph& Operation::graph() const { return node().graph(); }
 
 Output Operation::output(std::size_t index) const {
-  if (index >= node().outputs().size()) {
-    throw InvalidArgumentError("operation {} ({}) has {} outputs, no output {}", name(), type(),
-                               node().outputs().size(), index);
+  const std::size_t count = node().outputs().size();
+  if (index >= count && node().op_def() == nullptr) {
+    throw InvalidArgumentError("operation {} ({}) was added without its op type's definition, and without output {}",
+                               name(), type(), index);
+  }
+  if (index >= count) {
+    throw InvalidArgumentError("operation {} ({}) has {} output{}, no output {}", name(), type(), count,
+                               count == 1 ? "" : "s", index);
   }
   return Output(node_, index);
 }
