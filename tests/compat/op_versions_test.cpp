@@ -56,11 +56,11 @@ const std::string kGather = R"(node { name: "rows" op: "Gather" input: "table" i
 TEST_F(OpVersions, EachRunsAsAnOpTypeThatIsKnownHere) {
   for (const char* type : {"BatchMatMul", "BiasAddV1", "Concat", "Div", "FIFOQueue", "FusedBatchNorm", "Gather", "Mod",
                            "QueueSize", "Variable"}) {
-    EXPECT_NE(detail::OpVersions::served(type), type);
-    EXPECT_NE(find_op_def(detail::OpVersions::served(type)), nullptr) << type;
+    EXPECT_NE(detail::served_version(type), type);
+    EXPECT_NE(find_op_def(detail::served_version(type)), nullptr) << type;
     EXPECT_EQ(find_op_def(type), nullptr) << type;
   }
-  EXPECT_EQ(detail::OpVersions::served("MatMul"), "MatMul");
+  EXPECT_EQ(detail::served_version("MatMul"), "MatMul");
 }
 
 TEST_F(OpVersions, WithAnAttributeThatBecameAnInputReadAConstant) {
@@ -93,6 +93,37 @@ TEST_F(OpVersions, OfDivisionRoundTowardsZeroIfTheyAreOfIntegers) {
   EXPECT_EQ(run("quotient"), Tensor(std::int32_t{-3}));
   EXPECT_EQ(run("rest"), Tensor(std::int32_t{-1}));
   EXPECT_EQ(graph.operation("ones").type(), "RealDiv");
+}
+
+TEST_F(OpVersions, OfABatchNormalizationMayLeaveOutTheScale) {
+  for (const bool scales : {true, false}) {
+    Graph other;
+    const auto vector = [](const std::string& name, float value) {
+      return fmt::format(
+          "node {{ name: \"{}\" op: \"Const\" {} attr {{ key: \"value\" value {{ tensor {{ dtype: DT_FLOAT "
+          "tensor_shape {{ dim {{ size: 1 }} }} float_val: {} }} }} }} }} ",
+          name, type_attr("dtype", "DT_FLOAT"), value);
+    };
+    import_graph_def(
+        other,
+        parse_graph_def_text(
+            "node { name: \"x\" op: \"Placeholder\"" + type_attr("dtype", "DT_FLOAT") + "} " + vector("mean", 1) +
+            vector("variance", 3) + vector("beta", 10) + vector("gamma", 5) +
+            R"(node { name: "y" op: "BatchNormWithGlobalNormalization" input: "x" input: "mean" input: "variance"
+                      input: "beta" input: "gamma" input: "^x" attr { key: "variance_epsilon" value { f: 1 } }
+                      attr { key: "scale_after_normalization" value { b: )" +
+            (scales ? "true" : "false") + " } }" + type_attr("T", "DT_FLOAT") + "}"),
+        {.name = ""});
+    const Tensor x = Tensor::of<float>({1, 3}, {1, 1, 2, 1});
+    EXPECT_EQ(EigenSession(other, {.kernels = compat::kernels()}).run(other.output("y:0"), {{other.output("x"), x}}),
+              Tensor::of<float>({10, scales ? 15.0F : 11.0F}, {1, 1, 2, 1}));
+  }
+}
+
+TEST_F(OpVersions, OfTopKHaveTheCountAsAnAttribute) {
+  import(R"(node { name: "top" op: "TopK" input: "table" attr { key: "k" value { i: 1 } })" +
+         type_attr("T", "DT_FLOAT") + "}");
+  EXPECT_EQ(run("top:1"), Tensor::of<std::int32_t>({2, 2}, {2, 1}));
 }
 
 TEST_F(OpVersions, OfInTopKHaveTheCountAsAnAttribute) {

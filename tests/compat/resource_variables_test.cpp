@@ -131,7 +131,7 @@ TEST_F(ResourceVariables, HandlesThatArePassedInACircleAreNone) {
 
 TEST_F(ResourceVariables, EveryReplacementIsKnownHere) {
   for (const detail::ResourceOp& op : detail::kResourceOps)
-    EXPECT_NE(find_op_def(detail::OpVersions::served(op.reference)), nullptr) << op.type;
+    EXPECT_NE(find_op_def(detail::served_version(op.reference)), nullptr) << op.type;
   EXPECT_EQ(import("ResourceScatterAdd", std::string("input: \"row\" input: \"rate\"") + kDtype + kIndices).type(),
             "ScatterAdd");
   const Operation apply = import("ResourceApplyGradientDescent", std::string("input: \"rate\" input: \"value\"") + kT);

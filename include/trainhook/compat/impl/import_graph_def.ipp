@@ -201,10 +201,10 @@ std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def, const Imp
   const bool has_resources =
       find_op_def("VarHandleOp", options.op_defs) == nullptr &&
       std::ranges::any_of(def.nodes, [](const NodeDef& node) { return find_resource_op(node.op) != nullptr; });
-  if (!has_resources && !OpVersions::occur_in(def, options.op_defs))
+  if (!has_resources && !has_other_versions(def, options.op_defs))
     return GraphDefImporter(graph, def, options).import();
   const GraphDef replaced =
-      OpVersions(has_resources ? ResourceVariables(def).replaced() : def, options.op_defs).replaced();
+      with_served_versions(has_resources ? ResourceVariables(def).replaced() : def, options.op_defs);
   std::vector<Operation> operations = GraphDefImporter(graph, replaced, options).import();
   operations.resize(def.nodes.size());
   return operations;

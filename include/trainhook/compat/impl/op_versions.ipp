@@ -9,51 +9,27 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <string>
+#include <unordered_set>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
 
-struct OpVersion {
-  std::string_view type{};
-  std::string_view served{};
-};
-
-inline constexpr std::array kOpVersions{
-    OpVersion{"BatchMatMul", "BatchMatMulV2"},
-    OpVersion{"BatchMatMulV3", "BatchMatMulV2"},
-    OpVersion{"BiasAddV1", "BiasAdd"},
-    OpVersion{"CheckNumericsV2", "CheckNumerics"},
-    OpVersion{"Concat", "ConcatV2"},
-    OpVersion{"Div", "RealDiv"},  // TruncateDiv for integers
-    OpVersion{"FIFOQueue", "FIFOQueueV2"},
-    OpVersion{"FusedBatchNorm", "FusedBatchNormV3"},
-    OpVersion{"FusedBatchNormGrad", "FusedBatchNormGradV3"},
-    OpVersion{"FusedBatchNormGradV2", "FusedBatchNormGradV3"},
-    OpVersion{"FusedBatchNormV2", "FusedBatchNormV3"},
-    OpVersion{"Gather", "GatherV2"},
-    OpVersion{"InTopK", "InTopKV2"},
-    OpVersion{"Iterator", "IteratorV2"},
-    OpVersion{"Mod", "TruncateMod"},
-    OpVersion{"QueueClose", "QueueCloseV2"},
-    OpVersion{"QueueDequeue", "QueueDequeueV2"},
-    OpVersion{"QueueDequeueMany", "QueueDequeueManyV2"},
-    OpVersion{"QueueEnqueue", "QueueEnqueueV2"},
-    OpVersion{"QueueEnqueueMany", "QueueEnqueueManyV2"},
-    OpVersion{"QueueSize", "QueueSizeV2"},
-    OpVersion{"RefMerge", "Merge"},  // gives a value, which is all that a branch is read for
-    OpVersion{"Variable", "VariableV2"},
-};
-
-/// The attribute if it is there and a dtype.
-inline DType dtype_attr(const NodeDef& node, std::string_view key) {
+/// The attribute, or `otherwise` if it is not there or of another type.
+template <class T>
+[[nodiscard]] T attr_or(const NodeDef& node, std::string_view key, T otherwise) {
   const auto found = node.attrs.find(key);
-  const auto* dtype = found == node.attrs.end() ? nullptr : std::get_if<DType>(&found->second);
-  return dtype == nullptr ? DType::Invalid : *dtype;
+  const T* value = found == node.attrs.end() ? nullptr : std::get_if<T>(&found->second);
+  return value == nullptr ? otherwise : *value;
 }
 
 inline void erase_attr(NodeDef& node, std::string_view key) {
@@ -65,73 +41,173 @@ inline auto end_of_data(NodeDef& node) {
   return std::ranges::find_if(node.inputs, [](const std::string& input) { return input.starts_with('^'); });
 }
 
-std::string_view OpVersions::served(std::string_view type) noexcept {
+/// Nodes that conversions add to a graph.
+class AddedNodes {
+ public:
+  explicit AddedNodes(const GraphDef& def) : def_(def) {}
+
+  /// Adds a node under its name, or a similar one if the graph has that already. Returns the name.
+  std::string add(NodeDef node) {
+    if (names_.empty()) {
+      for (const NodeDef& other : def_.nodes) names_.insert(other.name);
+    }
+    while (!names_.insert(node.name).second) node.name += '_';
+    nodes_.push_back(std::move(node));
+    return nodes_.back().name;
+  }
+
+  /// Gives `node` a last input, a constant.
+  void add_input(NodeDef& node, std::string_view name, const Tensor& value) {
+    std::string added = add({.name = fmt::format("{}/{}", node.name, name),
+                             .op = "Const",
+                             .attrs = {{"dtype", value.dtype()}, {"value", value}}});
+    node.inputs.insert(end_of_data(node), std::move(added));
+  }
+
+  [[nodiscard]] std::vector<NodeDef> take() && { return std::move(nodes_); }
+
+ private:
+  const GraphDef& def_;
+  std::vector<NodeDef> nodes_;
+  std::unordered_set<std::string> names_;  // of all nodes; empty until one is added
+};
+
+// Conversions besides the change of the op type.
+
+/// `result = (t - mean) / sqrt(variance + epsilon) * gamma + beta`
+inline void normalize_globally(NodeDef& node, AddedNodes& added) {
+  if (node.inputs.size() < 5 || attr_or(node, "T", DType::Invalid) != DType::Float) {
+    node.op = "BatchNormWithGlobalNormalization";
+    return;
+  }
+  std::string gamma = node.inputs[4];
+  if (!attr_or(node, "scale_after_normalization", true))
+    gamma =
+        added.add({.name = node.name + "/scale", .op = "OnesLike", .inputs = {gamma}, .attrs = {{"T", DType::Float}}});
+  const std::array data{node.inputs[0], gamma, node.inputs[3], node.inputs[1], node.inputs[2]};
+  std::ranges::copy(data, node.inputs.begin());
+  const float epsilon = attr_or(node, "variance_epsilon", 0.0F);
+  for (const char* key : {"variance_epsilon", "scale_after_normalization"}) erase_attr(node, key);
+  for (const auto& [key, value] :
+       Attrs{{"U", DType::Float}, {"epsilon", epsilon}, {"is_training", false}, {"data_format", std::string("NHWC")}})
+    node.attrs.insert_or_assign(key, value);
+}
+
+/// A product of two dtypes, which nothing here computes, stays as it is.
+inline void product_of_one_dtype(NodeDef& node, AddedNodes&) {
+  const DType dtype = attr_or(node, "Tout", DType::Invalid);
+  if (dtype != attr_or(node, "Ta", DType::Invalid) || dtype != attr_or(node, "Tb", DType::Invalid)) {
+    node.op = "BatchMatMulV3";
+    return;
+  }
+  for (const char* key : {"Ta", "Tb", "Tout"}) erase_attr(node, key);
+  node.attrs.insert_or_assign("T", dtype);
+}
+
+inline void move_axis_to_end(NodeDef& node, AddedNodes&) {
+  if (!node.inputs.empty()) std::ranges::rotate(node.inputs.begin(), node.inputs.begin() + 1, end_of_data(node));
+}
+
+inline void divide_integers(NodeDef& node, AddedNodes&) {
+  if (is_integer(attr_or(node, "T", DType::Invalid))) node.op = "TruncateDiv";
+}
+
+/// The shapes of a handle were those of strings.
+inline void forget_shapes(NodeDef& node, AddedNodes&) { node.output_shapes.clear(); }
+
+inline void set_dtype_of_scale(NodeDef& node, AddedNodes&) { node.attrs.emplace("U", DType::Float); }
+
+inline void add_reserve_space(NodeDef& node, AddedNodes& added) {
+  node.attrs.emplace("U", DType::Float);
+  added.add_input(node, "reserve_space_3", Tensor(0.0F));
+}
+
+inline void add_axis(NodeDef& node, AddedNodes& added) {
+  erase_attr(node, "validate_indices");
+  node.attrs.insert_or_assign("Taxis", DType::Int32);
+  added.add_input(node, "axis", Tensor(std::int32_t{0}));
+}
+
+/// @param dtype the attribute that holds the dtype of `k`, int32 if it is not there
+inline void add_count(NodeDef& node, AddedNodes& added, std::string_view dtype) {
+  const auto k = attr_or<std::int64_t>(node, "k", 0);
+  erase_attr(node, "k");
+  const bool is_wide = attr_or(node, dtype, DType::Int32) == DType::Int64;
+  added.add_input(node, "k", is_wide ? Tensor(k) : Tensor(static_cast<std::int32_t>(k)));
+}
+inline void add_count_of_targets(NodeDef& node, AddedNodes& added) { add_count(node, added, "T"); }
+inline void add_count_of_values(NodeDef& node, AddedNodes& added) { add_count(node, added, "Tk"); }
+
+/// The shape of a scalar meant that it is unknown.
+inline void widen_scalar(NodeDef& node, AddedNodes&) {
+  if (attr_or(node, "shape", PartialShape()) == PartialShape(Shape{}))
+    node.attrs.insert_or_assign("shape", PartialShape());
+}
+
+struct OpVersion {
+  std::string_view type{};
+  std::string_view served{};
+  void (*convert)(NodeDef& node, AddedNodes& added) = nullptr;  // null: nothing else differs
+};
+
+inline constexpr std::array kOpVersions{
+    OpVersion{"BatchMatMul", "BatchMatMulV2"},
+    OpVersion{"BatchMatMulV3", "BatchMatMulV2", product_of_one_dtype},
+    OpVersion{"BatchNormWithGlobalNormalization", "FusedBatchNormV3", normalize_globally},
+    OpVersion{"BiasAddV1", "BiasAdd"},
+    OpVersion{"CheckNumericsV2", "CheckNumerics"},
+    OpVersion{"Concat", "ConcatV2", move_axis_to_end},
+    OpVersion{"Div", "RealDiv", divide_integers},
+    OpVersion{"FIFOQueue", "FIFOQueueV2", forget_shapes},
+    OpVersion{"FusedBatchNorm", "FusedBatchNormV3", set_dtype_of_scale},
+    OpVersion{"FusedBatchNormGrad", "FusedBatchNormGradV3", add_reserve_space},
+    OpVersion{"FusedBatchNormGradV2", "FusedBatchNormGradV3", add_reserve_space},
+    OpVersion{"FusedBatchNormV2", "FusedBatchNormV3"},
+    OpVersion{"Gather", "GatherV2", add_axis},
+    OpVersion{"InTopK", "InTopKV2", add_count_of_targets},
+    OpVersion{"Inv", "Reciprocal"},
+    OpVersion{"InvGrad", "ReciprocalGrad"},
+    OpVersion{"Iterator", "IteratorV2"},
+    OpVersion{"Mod", "TruncateMod"},
+    OpVersion{"PlaceholderV2", "Placeholder"},
+    OpVersion{"QueueClose", "QueueCloseV2"},
+    OpVersion{"QueueDequeue", "QueueDequeueV2"},
+    OpVersion{"QueueDequeueMany", "QueueDequeueManyV2"},
+    OpVersion{"QueueEnqueue", "QueueEnqueueV2"},
+    OpVersion{"QueueEnqueueMany", "QueueEnqueueManyV2"},
+    OpVersion{"QueueSize", "QueueSizeV2"},
+    OpVersion{"RefMerge", "Merge"},  // gives a value, which is all that a branch is read for
+    OpVersion{"TopK", "TopKV2", add_count_of_values},
+    OpVersion{"Variable", "VariableV2", widen_scalar},
+};
+
+/// The version that is to be replaced, or null.
+inline const OpVersion* find_version(const NodeDef& node, std::span<const OpDef> extra) noexcept {
+  const auto found = std::ranges::find(kOpVersions, node.op, &OpVersion::type);
+  const bool stays = found == kOpVersions.end() || std::ranges::find(extra, node.op, &OpDef::type) != extra.end();
+  return stays ? nullptr : &*found;
+}
+
+std::string_view served_version(std::string_view type) noexcept {
   const auto found = std::ranges::find(kOpVersions, type, &OpVersion::type);
   return found == kOpVersions.end() ? type : found->served;
 }
 
-bool OpVersions::occur_in(const GraphDef& def, std::span<const OpDef> extra) {
-  return std::ranges::any_of(def.nodes, [&](const NodeDef& node) {
-    return served(node.op) != node.op && std::ranges::find(extra, node.op, &OpDef::type) == extra.end();
-  });
+bool has_other_versions(const GraphDef& def, std::span<const OpDef> extra) {
+  return std::ranges::any_of(def.nodes, [&](const NodeDef& node) { return find_version(node, extra) != nullptr; });
 }
 
-GraphDef OpVersions::replaced() && {
-  for (NodeDef& node : def_.nodes) {
-    if (std::ranges::find(extra_, node.op, &OpDef::type) == extra_.end()) convert(node);
+GraphDef with_served_versions(GraphDef def, std::span<const OpDef> extra) {
+  AddedNodes added(def);
+  for (NodeDef& node : def.nodes) {
+    const OpVersion* const version = find_version(node, extra);
+    if (version == nullptr) continue;
+    node.op = version->served;
+    if (version->convert != nullptr) version->convert(node, added);
   }
-  def_.nodes.insert(def_.nodes.end(), std::make_move_iterator(constants_.begin()),
-                    std::make_move_iterator(constants_.end()));
-  return std::move(def_);
-}
-
-void OpVersions::convert(NodeDef& node) {
-  const std::string type = node.op;
-  node.op = served(type);
-  if (type == "BatchMatMulV3") {
-    const DType dtype = dtype_attr(node, "Tout");
-    if (dtype != dtype_attr(node, "Ta") || dtype != dtype_attr(node, "Tb")) {
-      node.op = type;  // a product of two dtypes, which nothing here computes
-      return;
-    }
-    for (const char* key : {"Ta", "Tb", "Tout"}) erase_attr(node, key);
-    node.attrs.insert_or_assign("T", dtype);
-  } else if (type == "Concat" && !node.inputs.empty()) {  // its axis comes first
-    std::ranges::rotate(node.inputs.begin(), node.inputs.begin() + 1, end_of_data(node));
-  } else if (type == "Div" && is_integer(dtype_attr(node, "T"))) {
-    node.op = "TruncateDiv";
-  } else if (type == "FIFOQueue") {
-    node.output_shapes.clear();  // those of a handle of two strings
-  } else if (node.op == "FusedBatchNormV3" || type == "FusedBatchNormGrad" || type == "FusedBatchNormGradV2") {
-    node.attrs.emplace("U", DType::Float);
-    if (node.op != "FusedBatchNormV3") add_input(node, "reserve_space_3", Tensor(0.0F));
-  } else if (type == "Gather") {
-    erase_attr(node, "validate_indices");
-    node.attrs.insert_or_assign("Taxis", DType::Int32);
-    add_input(node, "axis", Tensor(std::int32_t{0}));
-  } else if (type == "InTopK") {
-    const auto found = node.attrs.find("k");
-    const auto* k = found == node.attrs.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
-    const bool is_wide = dtype_attr(node, "T") == DType::Int64;
-    if (k != nullptr) add_input(node, "k", is_wide ? Tensor(*k) : Tensor(static_cast<std::int32_t>(*k)));
-    erase_attr(node, "k");
-  } else if (type == "Variable") {
-    const auto found = node.attrs.find("shape");
-    const auto* shape = found == node.attrs.end() ? nullptr : std::get_if<PartialShape>(&found->second);
-    if (shape != nullptr && *shape == PartialShape(Shape{}))
-      found->second = PartialShape();  // means that it is unknown
-  }
-}
-
-void OpVersions::add_input(NodeDef& node, std::string_view name, Tensor value) {
-  if (names_.empty()) {
-    for (const NodeDef& other : def_.nodes) names_.insert(other.name);
-  }
-  std::string whole = fmt::format("{}/{}", node.name, name);
-  while (!names_.insert(whole).second) whole += '_';
-  node.inputs.insert(end_of_data(node), whole);
-  constants_.push_back(
-      {.name = whole, .op = "Const", .attrs = {{"dtype", value.dtype()}, {"value", std::move(value)}}});
+  std::vector<NodeDef> nodes = std::move(added).take();
+  def.nodes.insert(def.nodes.end(), std::make_move_iterator(nodes.begin()), std::make_move_iterator(nodes.end()));
+  return def;
 }
 
 }  // namespace trainhook::detail

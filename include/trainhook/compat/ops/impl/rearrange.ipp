@@ -155,10 +155,6 @@ inline PartialShape mirrored_shape(const NodeSpec& node, bool adds) {
 }
 inline PartialShape mirror_pad_shape(const NodeSpec& node, std::size_t) { return mirrored_shape(node, true); }
 inline PartialShape mirror_pad_grad_shape(const NodeSpec& node, std::size_t) { return mirrored_shape(node, false); }
-inline PartialShape pad_with_shape(const NodeSpec& node, std::size_t) {
-  require_rank(label(node), node.inputs[2], 0);
-  return mirrored_shape(node, true);
-}
 
 inline PartialShape reverse_sequence_shape(const NodeSpec& node, std::size_t) {
   const Output& x = node.inputs[0];
@@ -226,7 +222,7 @@ inline constexpr OpDef kMatrixBandPartOp{"MatrixBandPart", "T Tindex Tindex -> T
 inline constexpr OpDef kMirrorPadOp{"MirrorPad", "T Tpaddings -> T", kMirrorAttrs, mirror_pad_shape, mirror_pad_grad};
 inline constexpr OpDef kMirrorPadGradOp{"MirrorPadGrad", "T Tpaddings -> T", kMirrorAttrs, mirror_pad_grad_shape,
                                         mirror_pad_grad_grad};
-inline constexpr OpDef kPadV2Op{"PadV2", "T Tpaddings T -> T", "Tpaddings:{int32,int64}=int32", pad_with_shape,
+inline constexpr OpDef kPadV2Op{"PadV2", "T Tpaddings T -> T", "Tpaddings:{int32,int64}=int32", mirror_pad_shape,
                                 pad_with_grad};
 inline constexpr OpDef kReverseSequenceOp{"ReverseSequence", "T Tlen -> T",
                                           "seq_dim:int batch_dim:int=0 Tlen:{int32,int64}=int64",
