@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Op types that TensorFlow 1.4 to 1.15 wrote and later versions replaced: they give here what they give in TensorFlow 2.15, which still runs them."""
+"""Op types that TensorFlow 1 wrote and later versions replaced: they give here what they give in TensorFlow 2.15, which still runs them."""
 
 import numpy as np
 import pytest
@@ -113,7 +113,29 @@ def queue(feed):
     return [tf.concat([[first], more, tf.fill([1, 3], tf.cast(size, tf.float32))], 0)]  # one fetch, as each takes elements out
 
 
-@pytest.mark.parametrize("build", [concat, gather, pad, list_diff, in_top_k, division, products, normalization, bias, prevented_gradient, variable, queue],
+def added(op, inputs, **attrs):
+    """The output of a node of an op type that graphs of today may not have."""
+    graph_def = tf1.GraphDef()
+    graph_def.versions.producer = 6
+    node = graph_def.node.add(name=op, op=op, input=[f"input{i}" for i in range(len(inputs))])
+    for i, x in enumerate(inputs):
+        graph_def.node.add(name=f"input{i}", op="Placeholder").attr["dtype"].type = x.dtype.as_datatype_enum
+    node.attr["T"].type = tf.float32.as_datatype_enum
+    for key, value in attrs.items():
+        setattr(node.attr[key], {float: "f", bool: "b"}[type(value)], value)
+    return tf.import_graph_def(graph_def, {f"input{i}": x for i, x in enumerate(inputs)}, [f"{op}:0"], name="")
+
+
+def removed(feed):
+    """What graphs had before 1.0, such as that of the first Inception."""
+    x, mean, variance, beta, gamma = feed(2, 4, 5, 3), feed(3), feed(3, low=0.5), feed(3), feed(3)
+    inputs = [x, mean, variance, beta, gamma]
+    ys = [added("BatchNormWithGlobalNormalization", inputs, variance_epsilon=0.001, scale_after_normalization=scales)[0] for scales in (True, False)]
+    y = feed(4, low=0.5)
+    return [*ys, *added("Inv", [y]), *added("InvGrad", [y, y])]
+
+
+@pytest.mark.parametrize("build", [concat, gather, pad, list_diff, in_top_k, division, products, normalization, bias, prevented_gradient, variable, queue, removed],
                          ids=lambda build: build.__name__)
 def test_we_run_it(programs, run, deviation, tmp_path, build):
     feed = Inputs()
