@@ -101,11 +101,11 @@ BundleEntry decode_bundle_entry(std::string_view text, std::string_view tensor, 
   entry.size = static_cast<std::uint64_t>(message.size);
   entry.crc32c = message.crc32c.value;
   const auto unsupported = [&](std::string_view what) {
-    BundleEntry::Unsupported tensor{.dtype = short_dtype_name(message.dtype), .shape = "["};
-    for (const std::int64_t size : dims) tensor.shape += fmt::format("{}{}", tensor.shape == "[" ? "" : ",", size);
-    tensor.shape += ']';
-    tensor.reason = fmt::format("it is {}{}, and this library has no tensor of {}", tensor.dtype, tensor.shape, what);
-    return tensor;
+    BundleEntry::Unsupported found{.dtype = short_dtype_name(message.dtype), .shape = "["};
+    for (const std::int64_t size : dims) found.shape += fmt::format("{}{}", found.shape == "[" ? "" : ",", size);
+    found.shape += ']';
+    found.reason = fmt::format("it is {}{}, and this library has no tensor of {}", found.dtype, found.shape, what);
+    return found;
   };
   if (dims.size() > kMaxRank) {
     entry.unsupported = unsupported(fmt::format("more than {} dimensions", kMaxRank));
