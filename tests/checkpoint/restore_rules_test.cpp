@@ -239,6 +239,17 @@ TEST_F(Restoring, AnotherShapeIsAnErrorThatNamesTheRule) {
       "model that wrote it, or say by `cast` or `reshape` of RestoreRules what may differ");
 }
 
+TEST_F(Restoring, ASavedModelMeansItsVariables) {
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}});
+  disk.make_directories("exported/variables");
+  disk.write_file("exported/saved_model.pb", "a graph");
+  for (const char* ending : {".index", ".data-00000-of-00001"})
+    disk.rename(std::string("old/m-3") + ending, std::string("exported/variables/variables") + ending);
+  const std::shared_ptr<const RestorePolicy> policy = RestoreRules{.from = "exported"};
+  policy->restore(loop, saver, policy->from(), "run", [] {}, own, {});
+  EXPECT_EQ(encoder, (Floats{1, 2}));
+}
+
 TEST_F(Restoring, ATensorThatIsNotHeldHereIsNamedWithItsDtypeUnlessARuleLeavesItOut) {
   Floats values(6, -1);
   LoopSession other;

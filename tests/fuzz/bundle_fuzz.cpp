@@ -27,7 +27,7 @@ void fuzz::read(Input input) {
 
 std::vector<std::string> fuzz::seeds() {
   std::vector<std::string> seeds;
-  for (const std::string_view name : {"every_dtype", "model.ckpt-3", "object_based", "partitioned"}) {
+  for (const std::string_view name : {"every_dtype", "model.ckpt-3", "object_based", "other_tensors", "partitioned"}) {
     seeds.push_back(fmt::format("{}{}{}", data_file(fmt::format("{}.index", name)), kNextFile,
                                 data_file(fmt::format("{}.data-00000-of-00001", name))));
   }

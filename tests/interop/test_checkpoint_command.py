@@ -9,6 +9,11 @@ import subprocess
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorboard.plugins.custom_scalar import layout_pb2
+from tensorboard.plugins.custom_scalar import summary as custom_scalar_summary
+from tensorboard.plugins.hparams import api as hparams
+from tensorboard.plugins.mesh import summary as mesh_summary
+from tensorboard.plugins.pr_curve import summary as pr_curve_summary
 
 from conftest import SOURCE
 
@@ -186,3 +191,25 @@ def test_a_model_that_keras_saved_is_read_or_named(checkpoint, ended, tmp_path):
         assert code == 2 and "is a file of Keras: load the model in Keras and save it by tf.train.Checkpoint" in text
     tf.train.Checkpoint(model=model).write(str(tmp_path / "way_out"))
     checkpoint("verify", tmp_path / "way_out")
+
+
+def test_each_kind_of_summary_is_named_as_tensorboard_names_its_dashboard(checkpoint, tmp_path):
+    sound = np.zeros([1, 100, 1], np.float32)
+    with tf.summary.create_file_writer(str(tmp_path)).as_default():
+        tf.summary.scalar("loss", 0.5, 1)
+        tf.summary.histogram("weights", [1.0, 2.0], 1)
+        tf.summary.image("picture", np.zeros([1, 4, 5, 3], np.float32), 1)
+        tf.summary.audio("sound", sound, 8000, 1)
+        tf.summary.text("note", "hello", 1)
+        hparams.hparams({"rate": 0.1})
+        hparams.hparams_config(hparams=[hparams.HParam("rate")], metrics=[hparams.Metric("loss")])
+    with tf1.Graph().as_default(), tf1.Session() as session, tf1.summary.FileWriter(str(tmp_path)) as writer:
+        for summary in (tf1.summary.audio("old_sound", sound, 8000), mesh_summary.op("shape", tf.zeros([1, 3, 3]))):
+            writer.add_summary(session.run(summary), 1)
+        writer.add_summary(pr_curve_summary.pb("curve", np.array([True, False]), np.array([0.9, 0.2]), num_thresholds=5), 1)
+        writer.add_summary(custom_scalar_summary.pb(layout_pb2.Layout()), 0)
+    tags = json.loads(checkpoint("events", tmp_path, "--json"))["tags"]
+    assert {tag["tag"]: tag["kind"] for tag in tags} == {
+        "loss": "scalar", "weights": "histogram", "picture": "image", "note": "text", "sound": "audio", "old_sound/audio/0": "audio",
+        "_hparams_/session_start_info": "hparams", "_hparams_/experiment": "hparams", "shape_VERTEX": "mesh", "curve/pr_curves": "pr_curves",
+        "custom_scalars__config__": "custom_scalars"}
