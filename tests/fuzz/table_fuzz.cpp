@@ -16,7 +16,8 @@ void fuzz::read(Input input) {
 
 std::vector<std::string> fuzz::seeds() {
   std::vector<std::string> seeds;
-  for (const std::string_view name : {"every_dtype", "model.ckpt-3", "object_based", "other_tensors", "partitioned", "sharded"}) {
+  for (const std::string_view name :
+       {"every_dtype", "model.ckpt-3", "object_based", "other_tensors", "partitioned", "sharded"}) {
     seeds.push_back(data_file(std::string(name) + ".index"));
     seeds.push_back(th::support::packed_table(seeds.back()));
   }
