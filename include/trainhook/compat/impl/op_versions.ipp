@@ -105,7 +105,7 @@ inline void product_of_one_dtype(NodeDef& node, AddedNodes&) {
 }
 
 inline void move_axis_to_end(NodeDef& node, AddedNodes&) {
-  if (!node.inputs.empty()) std::ranges::rotate(node.inputs.begin(), node.inputs.begin() + 1, end_of_data(node));
+  if (!node.inputs.empty()) std::rotate(node.inputs.begin(), node.inputs.begin() + 1, end_of_data(node));
 }
 
 inline void divide_integers(NodeDef& node, AddedNodes&) {
