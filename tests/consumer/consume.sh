@@ -15,7 +15,7 @@ fail() {
 # The user wants more warnings than we know of, and none comes from our headers.
 given=(-DCONSUME="$way" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wconversion -Wuseless-cast -Weffc++ -Werror"
   -DCMAKE_CXX_COMPILER_LAUNCHER="$("$root/.ci/launcher" "$folder")")
-[ -n "$packages" ] || given+=(-DTRAINHOOK_COMPILE_OPTIONS=-O0)  # what is compiled here is run once
+[ -n "$packages" ] || given+=(-DTRAINHOOK_COMPILE_OPTIONS=-O0 -DTRAINHOOK_WIDTHS=one)  # what is compiled here is run once
 if [ -n "$packages" ]; then
   given+=(-DCMAKE_PREFIX_PATH="$packages")
 elif [ "$way" = find_package ]; then

@@ -16,7 +16,7 @@ fail() {
 
 configure() {  # <build folder> <installed package> [argument]...
   cmake -S "$folder/program" -B "$folder/$1" -G Ninja -DCMAKE_PREFIX_PATH="$folder/$2" -DMPI_EXECUTABLE_SUFFIX="$suffix" \
-    -DTRAINHOOK_COMPILE_OPTIONS=-O0 "${@:3}" >"$folder/configured.txt" 2>&1
+    -DTRAINHOOK_COMPILE_OPTIONS=-O0 -DTRAINHOOK_WIDTHS=one "${@:3}" >"$folder/configured.txt" 2>&1
 }
 expect_said() {
   tr '\n' ' ' <"$folder/configured.txt" | tr -s ' ' | grep -F "$1" >/dev/null || fail "nobody said '$1': $(cat "$folder/configured.txt")"
