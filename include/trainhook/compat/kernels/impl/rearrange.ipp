@@ -246,7 +246,7 @@ inline void pad_with(KernelContext& context) {
   const Ints strides = full_strides(out.shape());
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < shape.rank(); ++i) offset += paddings[2 * i] * strides[i];
-  copy_strided(out, {offset, strides}, context.input(0), {0, full_strides(shape)}, Ints(shape.dims()));
+  copy_strided(context, out, {offset, strides}, context.input(0), {0, full_strides(shape)}, Ints(shape.dims()));
 }
 
 inline Kernel make_mirror_pad(const Node& node) {
