@@ -68,8 +68,9 @@ TEST_F(MissingBundleTest, KnowsFilesOfKerasByTheirFirstBytes) {
 TEST_F(MissingBundleTest, KnowsFilesThatTheModuleForFilesOfOthersReads) {
   EXPECT_THAT(error_with("old/model.pt", "PK\3\4 and so on", "old/model.pt"),
               AllOf(HasSubstr("as torch.save writes it"), HasSubstr("<trainhook/exchange.hpp>")));
-  EXPECT_THAT(error_with("old/m.safetensors", "8 bytes and a header", "old/m.safetensors"),
-              AllOf(HasSubstr("is a safetensors file"), HasSubstr("open_safetensors) of <trainhook/exchange.hpp>")));
+  EXPECT_THAT(
+      error_with("old/m.safetensors", "8 bytes and a header", "old/m.safetensors"),
+      AllOf(HasSubstr("is a safetensors file"), HasSubstr("th::safetensors(path), of <trainhook/exchange.hpp>")));
 }
 
 TEST_F(MissingBundleTest, SaysNothingAboutFilesThatItDoesNotKnow) {

@@ -61,9 +61,9 @@ inline std::string_view foreign_format(FileSystem& file_system, const std::strin
   if (bytes == "\x89HDF\r\n\x1a\n" || (bytes.starts_with("PK\3\4") && path.ends_with(".keras"))) return kKeras;
   if (bytes.starts_with("PK\3\4"))
     return "is a zip archive, as torch.save writes it: save the tensors in PyTorch by safetensors.torch.save_file, and "
-           "read that file by open_safetensors of <trainhook/exchange.hpp>";
+           "give th::safetensors(file), of <trainhook/exchange.hpp>";
   if (path.ends_with(".safetensors") || path.ends_with(".safetensors.index.json"))
-    return "is a safetensors file: give CheckpointSource(path, open_safetensors) of <trainhook/exchange.hpp>";
+    return "is a safetensors file: give th::safetensors(path), of <trainhook/exchange.hpp>";
   return {};
 }
 
