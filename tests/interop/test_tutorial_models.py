@@ -35,7 +35,7 @@ MISSING = {
         "word_table": "op type HashTableV2 of node",
     },
     "train": {
-        "capsules": "a shape has 10 dimensions; at most 8",
+        "capsules": "a shape has at most 8 dimensions, not 10",
         "connectionist_temporal_classification": "op type CTCLoss of node",
         "conv_3d": "op type Conv3D of node",
         "dynamic_rnn": "are of a while_loop",
