@@ -58,19 +58,21 @@ function(trainhook_wide_object library width)
   target_sources(${library} PRIVATE ${object})
 endfunction()
 
-# trainhook_compiled_library(<name> OF <target> INCLUDE <folder> SOURCES <list>... [FAST_SOURCES <list>...] [VECTOR_SOURCES <list>...] [LINK <target>...]
-# [DEFINITIONS <definition>...]): the static library trainhook::<name>, made from the library's own lists of bodies, include/trainhook/<list>.hpp, one
-# source file for each; nothing if there is no header-only target trainhook::<target>. FAST_SOURCES are compiled with -O3, which kernels gain from, and
-# VECTOR_SOURCES too, once for each vector width; the others with -O2. Used by the build and, from the installed package, by every project that finds it.
+# trainhook_compiled_library(<name> OF <target> INCLUDE <folder> SOURCES <list>... [FAST_SOURCES <list>...] [VECTOR_SOURCES <list>...]
+# [PRODUCT_SOURCES <list>...] [LINK <target>...] [DEFINITIONS <definition>...]): the static library trainhook::<name>, made from the library's own lists of
+# bodies, include/trainhook/<list>.hpp, one source file for each; nothing if there is no header-only target trainhook::<target>. Kernels are compiled with
+# -O3, which they gain from, the others with -O2; VECTOR_SOURCES and PRODUCT_SOURCES once for each vector width. Only products may round a multiplication
+# and an addition as one, which is twice as fast there; elsewhere each operation rounds, so that an update has TensorFlow's bits on any processor. Used by
+# the build and, from the installed package, by every project that finds it.
 function(trainhook_compiled_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OF;INCLUDE" "SOURCES;FAST_SOURCES;VECTOR_SOURCES;LINK;DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OF;INCLUDE" "SOURCES;FAST_SOURCES;VECTOR_SOURCES;PRODUCT_SOURCES;LINK;DEFINITIONS")
   if(TARGET trainhook::${name} OR NOT TARGET trainhook::${arg_OF})
     return()
   endif()
   add_library(trainhook_${name} STATIC EXCLUDE_FROM_ALL)
   add_library(trainhook::${name} ALIAS trainhook_${name})
   set(vector_sources)
-  foreach(list IN LISTS arg_SOURCES arg_FAST_SOURCES arg_VECTOR_SOURCES)
+  foreach(list IN LISTS arg_SOURCES arg_FAST_SOURCES arg_VECTOR_SOURCES arg_PRODUCT_SOURCES)
     if(NOT EXISTS ${arg_INCLUDE}/trainhook/${list}.hpp)
       message(FATAL_ERROR "trainhook: there is no ${list}.hpp in ${arg_INCLUDE}/trainhook; install trainhook again")
     endif()
@@ -79,14 +81,16 @@ function(trainhook_compiled_library name)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/trainhook_${name}/${source}.cpp)
     file(CONFIGURE OUTPUT ${source} CONTENT "#include <trainhook/${list}.hpp>\n" @ONLY)
     # In every kind of build: in one for debugging, the user's own files are not optimised; the library is, or training would crawl.
-    set(optimisation -O2)
-    if(list IN_LIST arg_FAST_SOURCES OR list IN_LIST arg_VECTOR_SOURCES)
-      set(optimisation -O3)
+    set(optimisation -O3)
+    if(list IN_LIST arg_SOURCES)
+      set(optimisation -O2)
+    elseif(NOT list IN_LIST arg_PRODUCT_SOURCES)
+      list(APPEND optimisation -ffp-contract=off)
     endif()
     set(native $<$<STREQUAL:${TRAINHOOK_WIDTHS},native>:-march=native>)
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${optimisation};${native};${TRAINHOOK_COMPILE_OPTIONS}")
     target_sources(trainhook_${name} PRIVATE ${source})
-    if(list IN_LIST arg_VECTOR_SOURCES)
+    if(list IN_LIST arg_VECTOR_SOURCES OR list IN_LIST arg_PRODUCT_SOURCES)
       list(APPEND vector_sources ${source})
     endif()
   endforeach()
@@ -122,7 +126,8 @@ function(trainhook_compiled_libraries include)
   # It sees Eigen under a name of its own: its inline functions must not merge with those of a user's file that is built for another processor.
   trainhook_compiled_library(engine_compiled OF engine INCLUDE ${include} SOURCES engine/impl/src_1
     FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3
-    VECTOR_SOURCES engine/kernels/impl/src_4 engine/kernels/impl/src_5 engine/kernels/impl/src_6 engine/kernels/impl/src_7
+    VECTOR_SOURCES engine/kernels/impl/src_4 engine/kernels/impl/src_7
+    PRODUCT_SOURCES engine/kernels/impl/src_5 engine/kernels/impl/src_6
     LINK trainhook::model_compiled trainhook::media_compiled DEFINITIONS Eigen=trainhook_eigen)
   trainhook_compiled_library(compat_compiled OF compat INCLUDE ${include} SOURCES compat/impl/src_1 compat/ops/impl/src
     FAST_SOURCES compat/kernels/impl/src LINK trainhook::engine_compiled DEFINITIONS Eigen=trainhook_eigen)
