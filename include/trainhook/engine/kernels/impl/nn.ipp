@@ -37,11 +37,12 @@ void bias_add(KernelContext& context) {
   const auto [rows, columns] = rows_and_columns(context.shape(0));
   if (context.shape(1) != Shape{columns})
     throw InvalidArgumentError("the bias must be a vector of {} elements", columns);
-  const ConstTableMap<T> x(context.data<T>(0).data(), rows, columns);
-  const ConstTableMap<T> bias(context.data<T>(1).data(), 1, columns);
-  TableMap<T> result(context.output<T>(0, context.shape(0)).data(), rows, columns);
-  for_each_block(context, {rows, columns}, [&](const Block& block) {
-    for (std::int64_t i = block.begin; i < block.end; ++i) result.row(i) = x.row(i) + bias.row(0);
+  const T* const x = context.data<T>(0).data();
+  const T* const bias = context.data<T>(1).data();
+  T* const result = context.output<T>(0, context.shape(0)).data();
+  for_each_block(context, {rows, columns}, [=, columns = columns](const Block& block) {
+    for (std::int64_t at = block.begin * columns; at < block.end * columns; at += columns)
+      ArrayMap<T>(result + at, columns) = ConstArrayMap<T>(x + at, columns) + ConstArrayMap<T>(bias, columns);
   });
 }
 
