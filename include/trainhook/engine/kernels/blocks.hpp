@@ -31,16 +31,19 @@ struct Block {
 class Blocks {
  public:
   /// An item takes as long as `cost` additions of two floats. A block has at least `least` items, if there are as many.
-  Blocks(std::int64_t items, std::int64_t cost, std::int64_t least = 1) noexcept : items_(items) {
+  Blocks(std::int64_t items, std::int64_t cost, std::int64_t least = 1) noexcept
+      : items_(items), size_(items), count_(items > 0 ? 1 : 0) {
     const std::int64_t smallest = (std::max)(least, kBlockCost / (std::max)(cost, std::int64_t{1}));
-    const std::int64_t count = (std::max)(items / smallest, std::int64_t{1});
-    size_ = (std::max)((items + count - 1) / count, std::int64_t{1});
+    if (items / 2 < smallest) return;  // small kernels have no time for more divisions
+    const std::int64_t most = items / smallest;
+    size_ = (items + most - 1) / most;
     if (size_ > kAligned) size_ = (size_ + kAligned - 1) / kAligned * kAligned;
+    count_ = (items + size_ - 1) / size_;
   }
 
   /// The items of a block; the last one may have fewer.
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-  [[nodiscard]] std::int64_t count() const noexcept { return (items_ + size_ - 1) / size_; }
+  [[nodiscard]] std::int64_t count() const noexcept { return count_; }
 
   [[nodiscard]] Block at(std::int64_t index, std::size_t worker) const noexcept {
     return {index * size_, (std::min)((index + 1) * size_, items_), index, worker};
@@ -61,6 +64,7 @@ class Blocks {
 
   std::int64_t items_;
   std::int64_t size_;
+  std::int64_t count_;
 };
 
 /// Calls `code(block)` for all blocks, at the same time on the session's threads.
