@@ -98,7 +98,10 @@ void copy_dims(T* to, const T* from, const Ints& dims, const Ints& to_strides, c
   } else if (to_strides[axis] == 1 && from_strides[axis] == 1) {
     std::copy_n(from, dims[axis], to);
   } else {
-    for (std::int64_t i = 0; i < dims[axis]; ++i) to[i * to_strides[axis]] = from[i * from_strides[axis]];
+    const std::int64_t to_stride = to_strides[axis];  // kept in registers, whatever the elements may alias
+    const std::int64_t from_stride = from_strides[axis];
+    const std::int64_t count = dims[axis];
+    for (std::int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
   }
 }
 
