@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Fetches the archives of packages.txt with their client, compares them with their checksums, and unpacks the listed files into
-# build/interop/collection/files: fetch.sh [python]. Some 130 MB. What is there already is not fetched again.
+# build/interop/collection/files: fetch.sh <python>. Some 130 MB. What is there already is not fetched again.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-python=${1:-$("$root/.ci/tensorflow" "$root/build/interop/venv")}
+python=$1
 archives=$root/build/interop/collection/archives
 files=$root/build/interop/collection/files
 mkdir -p "$archives" "$files"
@@ -20,7 +20,7 @@ fetch() {  # <client> <name> <version>
 
 take() {  # <archive> <folder> <file>: one file of it
   case $1 in
-    *.whl) unzip -q -o "$archives/$1" "$3" -d "$files/$2" ;;
+    *.whl) "$python" -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(sys.argv[2], sys.argv[3])' "$archives/$1" "$3" "$files/$2" ;;
     *) tar -xzf "$archives/$1" -C "$files/$2" "$3" ;;
   esac
 }

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what this library reads, imports, runs and trains of TensorFlow's files in a folder, compared with TensorFlow: measure.py <folder>
-<folder of checkpoint, rewrite_checkpoint, list_unknown and run_imported> <table to write>. The folder may be the one of fetch.sh or any other."""
+<folder of checkpoint, rewrite_checkpoint, list_unknown and run_imported> <table to write>. The folder may be the one of fetch.sh or any other.
+
+A row of the table says of an artefact: reads (a bundle: TensorFlow finds every bit in a copy that we wrote), imports (a graph), runs (outputs for
+made-up feeds are TensorFlow's), trains (so are the variables after three steps), and why not. "-": TensorFlow has no answer to compare with."""
 
 import collections
 import csv
@@ -11,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 import tensorflow as tf
@@ -29,7 +33,8 @@ class Failed(Exception):
 
 def run(program, *arguments):
     try:
-        done = subprocess.run([str(PROGRAMS / program), *(str(each) for each in arguments)], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        done = subprocess.run([str(PROGRAMS / program), *(str(each) for each in arguments)], capture_output=True, text=True, timeout=TIMEOUT,
+                              check=False)
     except subprocess.TimeoutExpired:
         raise Failed(f"{program} ran for more than {TIMEOUT} s") from None
     if done.returncode != 0:
@@ -75,27 +80,19 @@ def measure_bundle(artefact, scratch):
 
 def ours(scratch, checkpoint, feeds, names, *arguments):
     """The values of outputs here; those that cannot be had are left out, and the first error is returned beside them."""
-    common = ["run_imported", "--meta", scratch / "graph.meta", "--results", scratch / "results", *arguments]
+    common = ["run_imported", "--meta", scratch / "graph.meta", *arguments]
     if checkpoint:
         common += ["--restore", checkpoint]
     if feeds:
         write_bundle(scratch / "feeds", feeds)
         common += ["--feeds", scratch / "feeds"]
-    try:
-        run(*common, *names)
-        return read_all(scratch / "results"), ""
-    except Failed as error:
-        first = str(error)
-    if arguments:
-        return {}, first
-    found = {}
-    for name in names:
-        try:
-            run(*common, name)
-            found.update(read_all(scratch / "results"))
-        except Failed as error:
-            first = str(error)
-    return found, first
+
+    def values(*wanted):
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            run(*common, "--results", f"{folder}/results", *wanted)
+            return read_all(f"{folder}/results")
+
+    return truth.in_halves(lambda wanted: values(*wanted), names, Failed, time.monotonic() + TIMEOUT)
 
 
 def compared(found, expected, problem):
@@ -119,14 +116,15 @@ def measure_graph(artefact, scratch):
         row |= {"imports": "no", "why": str(error)}
     try:
         session = truth.Truth(meta, checkpoint, artefact.path.parent if artefact.kind == "saved_model" else None)
-        feeds, expected = session.outputs()
+        feeds, expected, problem = session.outputs()
     except (tf.errors.OpError, RuntimeError, ValueError, KeyError) as error:
         return row | {"runs": "-", "trains": "-", "why": row.get("why") or f"TensorFlow: {str(error).splitlines()[0]}"}
     if not expected:
-        return row | {"runs": "-", "trains": "-", "why": row.get("why") or f"TensorFlow: {getattr(truth.values, 'error', 'no output')}"}
+        return row | {"runs": "-", "trains": "-", "why": row.get("why") or f"TensorFlow: {problem}"}
     if row["imports"] == "no":
         return row | {"runs": "no"}
-    row["runs"], row["why"] = compared(*(lambda pair: (pair[0], expected, pair[1]))(ours(scratch, checkpoint, feeds, list(expected))))
+    found, problem = ours(scratch, checkpoint, feeds, list(expected))
+    row["runs"], row["why"] = compared(found, expected, problem)
     try:
         trained = session.train(feeds)
     except (tf.errors.OpError, ValueError) as error:
@@ -185,7 +183,8 @@ def main(folder, table):
     print()
     for column in COLUMNS[2:6]:
         asked = [row[column] for row in rows if row.get(column, "-") != "-"]
-        print(f"{column}: {sum(each == 'yes' for each in asked)} of {len(asked)}, {sum(each != 'yes' and each != 'no' for each in asked)} more in part")
+        part = sum(each not in ("yes", "no") for each in asked)
+        print(f"{column}: {asked.count('yes')} of {len(asked)}" + (f", {part} more in part" if part else ""))
     print("unknown op types, by the number of graphs that have them:", *(f"{op} {count}" for op, count in unknown.most_common()), sep="\n  ")
     print("problems:", *(f"{count} {problem}" for problem, count in problems.most_common()), sep="\n  ")
 

@@ -1,27 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """What TensorFlow makes of a graph: values of its outputs for made-up feeds, and its variables after some steps."""
 
+import time
+
 import numpy as np
 import tensorflow as tf
 
 tf1 = tf.compat.v1
 STEPS = 3
 MOST_OUTPUTS = 40
+SECONDS = 30  # for the search for feeds that fit
 SIZES = (3, 1, 8, 64)  # of dimensions that a placeholder leaves open
 NOT_COMPARED = ("Const", "Placeholder", "Variable", "VarHandle", "Assign", "Apply", "Resource", "Scatter", "Save", "Restore", "Random",
                 "Truncated", "Multinomial", "Switch", "Enter", "Exit", "NextIteration", "LoopCond")
 
 
 def config():
-    return tf1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1, operation_timeout_in_ms=20000)
+    return tf1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1, operation_timeout_in_ms=10000)
+
+
+def inside_loops(graph):
+    """The ops between Enter and Exit, whose outputs have no single value."""
+    found, waiting = set(), [op for op in graph.get_operations() if op.type in ("Enter", "RefEnter")]
+    while waiting:
+        op = waiting.pop()
+        if op in found or op.type in ("Exit", "RefExit"):
+            continue
+        found.add(op)
+        waiting += [reader for output in op.outputs for reader in output.consumers()] + op._control_outputs
+    return found
 
 
 def outputs_of(graph, meta):
     """The outputs of the signatures, what nothing reads, and some from all over the graph."""
     signatures = [info.name for signature in meta.signature_def.values() for info in signature.outputs.values() if info.name]
-    everything = [output for op in graph.get_operations() if not op.type.startswith(NOT_COMPARED) and "save" not in op.name.split("/")[0]
-                  for output in op.outputs if graph.is_fetchable(output) and (output.dtype.is_floating or output.dtype.is_integer or output.dtype.is_bool)
-                  and not output.dtype._is_ref_dtype]
+    looped = inside_loops(graph)
+    ops = [op for op in graph.get_operations()
+           if op not in looped and not op.type.startswith(NOT_COMPARED) and "save" not in op.name.split("/")[0]]
+    everything = [output for op in ops for output in op.outputs if graph.is_fetchable(output) and not output.dtype._is_ref_dtype
+                  and (output.dtype.is_floating or output.dtype.is_integer or output.dtype.is_bool)]
     ends = [output.name for output in everything if not output.consumers()]
     others = [output.name for output in everything if output.consumers()]
     chosen = list(dict.fromkeys(signatures + ends))[:MOST_OUTPUTS // 2]
@@ -59,28 +76,36 @@ def same(a, b):
     return np.array_equal(a, b)
 
 
-def values(session, names, feeds):
-    """Of those outputs that can be had, twice alike."""
-    def once():
-        try:
-            return dict(zip(names, session.run(names, feeds)))
-        except (tf.errors.OpError, ValueError, TypeError):
-            found = {}
-            for name in names:
-                try:
-                    found[name] = session.run(name, feeds)
-                except (tf.errors.OpError, ValueError, TypeError) as error:
-                    values.error = str(error).splitlines()[0]
-            return found
+def in_halves(get, names, errors, deadline):
+    """get(names), a dictionary, of those names that it gives without one of the errors, asked for together where that works; and the last error."""
+    if not names or time.monotonic() > deadline:
+        return {}, "no time was left"
+    try:
+        return get(names), ""
+    except errors as error:
+        if len(names) == 1:
+            return {}, str(error).strip().splitlines()[0]
+    left, first = in_halves(get, names[:len(names) // 2], errors, deadline)
+    right, last = in_halves(get, names[len(names) // 2:], errors, deadline)
+    return left | right, last or first
 
-    first, second = once(), once()
-    return {name: value for name, value in first.items() if isinstance(value, (np.ndarray, np.generic)) and name in second and same(value, second[name])}
+
+def values(session, names, feeds, deadline):
+    """Of those outputs that can be had before the deadline, twice alike; and the last error."""
+    def get(wanted):
+        return dict(zip(wanted, session.run(wanted, feeds)))
+
+    first, problem = in_halves(get, names, (tf.errors.OpError, ValueError, TypeError), deadline)
+    second = get(list(first)) if first else {}
+    return {name: value for name, value in first.items() if isinstance(value, (np.ndarray, np.generic)) and same(value, second[name])}, problem
 
 
 class Truth:
     """The graph in a session of TensorFlow, its variables as the checkpoint has them."""
 
     def __init__(self, meta, checkpoint, saved_model):
+        for node in meta.graph_def.node:  # those of TensorFlow 1's gradients contradict its shape functions of today
+            node.attr.pop("_output_shapes", None)
         with tf1.Graph().as_default() as self.graph:
             if saved_model:
                 self.session = tf1.Session(config=config())
@@ -98,15 +123,16 @@ class Truth:
                         pass  # reads a file that is not here
 
     def outputs(self):
-        """The feeds with which most outputs can be had, and the values."""
+        """The feeds with which most outputs can be had, the values, and the last error."""
         names = outputs_of(self.graph, self.meta)
-        best = ({}, {})
+        deadline = time.monotonic() + SECONDS
+        best = ({}, {}, "no output")
         for size in SIZES:
             feeds = feeds_of(self.graph, size)
-            found = values(self.session, names, feeds)
-            if len(found) > len(best[1]):
-                best = (feeds, found)
-            if len(found) == len(names) or not feeds:
+            found, problem = values(self.session, names, feeds, deadline)
+            if len(found) > len(best[1]) or not best[1]:
+                best = (feeds, found, problem)
+            if len(found) > 0.8 * len(names) or not feeds or time.monotonic() > deadline:
                 break
         return best
 
@@ -117,6 +143,17 @@ class Truth:
             variables = tf1.global_variables()
         if not found or not variables:
             return None
+        before = self.read(variables)
         for _ in range(STEPS):
             self.session.run(found[0], feeds)
-        return found[0].name.split(":")[0], {variable.op.name: self.session.run(variable) for variable in variables}
+        return found[0].name.split(":")[0], {name: value for name, value in self.read(variables).items() if name in before}
+
+    def read(self, variables):
+        """Those that the checkpoint has."""
+        found = {}
+        for variable in variables:
+            try:
+                found[variable.op.name] = self.session.run(variable)
+            except tf.errors.FailedPreconditionError:
+                pass
+        return found
