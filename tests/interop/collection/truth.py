@@ -19,9 +19,10 @@ def config():
     return tf1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1, operation_timeout_in_ms=10000)
 
 
-def inside_loops(graph):
-    """The ops between Enter and Exit, whose outputs have no single value."""
-    found, waiting = set(), [op for op in graph.get_operations() if op.type in ("Enter", "RefEnter")]
+def not_compared(graph):
+    """The ops between Enter and Exit, whose outputs have no single value, and what reads a change of a variable."""
+    changes = ("Assign", "Apply", "ResourceApply", "Scatter", "ResourceScatter", "Enter", "RefEnter")
+    found, waiting = set(), [op for op in graph.get_operations() if op.type.startswith(changes)]
     while waiting:
         op = waiting.pop()
         if op in found or op.type in ("Exit", "RefExit"):
@@ -33,10 +34,11 @@ def inside_loops(graph):
 
 def outputs_of(graph, meta):
     """The outputs of the signatures, what nothing reads, and some from all over the graph."""
-    signatures = [info.name for signature in meta.signature_def.values() for info in signature.outputs.values() if info.name]
-    looped = inside_loops(graph)
+    left_out = not_compared(graph)
+    signatures = [info.name for signature in meta.signature_def.values() for info in signature.outputs.values()
+                  if info.name and graph.get_tensor_by_name(info.name).op not in left_out]
     ops = [op for op in graph.get_operations()
-           if op not in looped and not op.type.startswith(NOT_COMPARED) and "save" not in op.name.split("/")[0]]
+           if op not in left_out and not op.type.startswith(NOT_COMPARED) and "save" not in op.name.split("/")[0]]
     everything = [output for op in ops for output in op.outputs if graph.is_fetchable(output) and not output.dtype._is_ref_dtype
                   and (output.dtype.is_floating or output.dtype.is_integer or output.dtype.is_bool)]
     ends = [output.name for output in everything if not output.consumers()]
@@ -110,6 +112,8 @@ class Truth:
             if saved_model:
                 self.session = tf1.Session(config=config())
                 self.meta = tf1.saved_model.load(self.session, meta.meta_info_def.tags, str(saved_model))
+                if checkpoint and self.meta.HasField("saver_def"):  # again: some have an op that runs after the restore and initializes variables
+                    tf1.train.Saver(saver_def=self.meta.saver_def).restore(self.session, str(checkpoint))
                 return
             saver = tf1.train.import_meta_graph(meta, clear_devices=True)
             self.meta = meta
