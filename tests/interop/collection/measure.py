@@ -64,7 +64,7 @@ def measure_bundle(artefact, scratch):
     try:
         expected = read_all(artefact.path)
     except (tf.errors.OpError, RuntimeError) as error:
-        return {"reads": "-", "why": f"TensorFlow: {str(error).splitlines()[0]}"}
+        return {"reads": "-", "why": f"TensorFlow: {truth.said(error)}"}
     try:
         shown = {row["name"] for row in json.loads(run("checkpoint", "show", "--json", artefact.path))["tensors"]}
         run("checkpoint", "verify", artefact.path)
@@ -106,6 +106,7 @@ def measure_graph(artefact, scratch):
     if not found:
         return None
     meta, checkpoint = found
+    restored = checkpoint if any(node.op in ("VarHandleOp", "VariableV2", "Variable") for node in meta.graph_def.node) else None
     (scratch / "graph.meta").write_bytes(meta.SerializeToString())
     row = {"unknown": {}}
     try:
@@ -118,22 +119,22 @@ def measure_graph(artefact, scratch):
         session = truth.Truth(meta, checkpoint, artefact.path.parent if artefact.kind == "saved_model" else None)
         feeds, expected, problem = session.outputs()
     except (tf.errors.OpError, RuntimeError, ValueError, KeyError) as error:
-        return row | {"runs": "-", "trains": "-", "why": row.get("why") or f"TensorFlow: {str(error).splitlines()[0]}"}
+        return row | {"runs": "-", "trains": "-", "why": row.get("why") or f"TensorFlow: {truth.said(error)}"}
     if not expected:
         return row | {"runs": "-", "trains": "-", "why": row.get("why") or f"TensorFlow: {problem}"}
     if row["imports"] == "no":
         return row | {"runs": "no"}
-    found, problem = ours(scratch, checkpoint, feeds, list(expected))
+    found, problem = ours(scratch, restored, feeds, list(expected))
     row["runs"], row["why"] = compared(found, expected, problem)
     try:
         trained = session.train(feeds)
     except (tf.errors.OpError, ValueError) as error:
-        return row | {"trains": "-", "why": row["why"] or f"TensorFlow trains: {str(error).splitlines()[0]}"}
+        return row | {"trains": "-", "why": row["why"] or f"TensorFlow trains: {truth.said(error)}"}
     if not trained:
         return row | {"trains": "-"}
     op, variables = trained
     expected = {f"{name}:0": value for name, value in variables.items()}
-    found, problem = ours(scratch, checkpoint, feeds, list(expected), "--train", op, "--steps", truth.STEPS)
+    found, problem = ours(scratch, restored, feeds, list(expected), "--train", op, "--steps", truth.STEPS)
     row["trains"], why = compared(found, expected, problem)
     return row | {"why": row["why"] or why}
 

@@ -36,7 +36,7 @@ def outputs_of(graph, meta):
     """The outputs of the signatures, what nothing reads, and some from all over the graph."""
     left_out = not_compared(graph)
     signatures = [info.name for signature in meta.signature_def.values() for info in signature.outputs.values()
-                  if info.name and graph.get_tensor_by_name(info.name).op not in left_out]
+                  if ":" in info.name and graph.get_tensor_by_name(info.name).op not in left_out]
     ops = [op for op in graph.get_operations()
            if op not in left_out and not op.type.startswith(NOT_COMPARED) and "save" not in op.name.split("/")[0]]
     everything = [output for op in ops for output in op.outputs if graph.is_fetchable(output) and not output.dtype._is_ref_dtype
@@ -78,6 +78,12 @@ def same(a, b):
     return np.array_equal(a, b)
 
 
+def said(error):
+    """The first line that says something."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return next((line for line in lines if line and not line.endswith("error:") and not line.startswith("Detected at")), type(error).__name__)
+
+
 def in_halves(get, names, errors, deadline):
     """get(names), a dictionary, of those names that it gives without one of the errors, asked for together where that works; and the last error."""
     if not names or time.monotonic() > deadline:
@@ -86,7 +92,7 @@ def in_halves(get, names, errors, deadline):
         return get(names), ""
     except errors as error:
         if len(names) == 1:
-            return {}, str(error).strip().splitlines()[0]
+            return {}, said(error)
     left, first = in_halves(get, names[:len(names) // 2], errors, deadline)
     right, last = in_halves(get, names[len(names) // 2:], errors, deadline)
     return left | right, last or first
@@ -108,23 +114,26 @@ class Truth:
     def __init__(self, meta, checkpoint, saved_model):
         for node in meta.graph_def.node:  # those of TensorFlow 1's gradients contradict its shape functions of today
             node.attr.pop("_output_shapes", None)
-        with tf1.Graph().as_default() as self.graph:
-            if saved_model:
-                self.session = tf1.Session(config=config())
-                self.meta = tf1.saved_model.load(self.session, meta.meta_info_def.tags, str(saved_model))
-                if checkpoint and self.meta.HasField("saver_def"):  # again: some have an op that runs after the restore and initializes variables
-                    tf1.train.Saver(saver_def=self.meta.saver_def).restore(self.session, str(checkpoint))
+        self.meta = meta
+        if saved_model:
+            try:
+                self.load(saved_model, checkpoint)
                 return
+            except (tf.errors.OpError, ValueError):
+                pass  # an asset is not here, or a device: what needs neither runs
+        with tf1.Graph().as_default() as self.graph:
             saver = tf1.train.import_meta_graph(meta, clear_devices=True)
-            self.meta = meta
             self.session = tf1.Session(config=config())
-            if checkpoint:
+            if checkpoint and saver:
                 saver.restore(self.session, str(checkpoint))
-                for table in tf1.get_collection(tf1.GraphKeys.TABLE_INITIALIZERS):
-                    try:
-                        self.session.run(table)
-                    except tf.errors.OpError:
-                        pass  # reads a file that is not here
+
+    def load(self, saved_model, checkpoint):
+        """With tables. Restores again, as some models have an op that runs after the restore and initializes variables."""
+        with tf1.Graph().as_default() as self.graph:
+            self.session = tf1.Session(config=config())
+            tf1.saved_model.load(self.session, self.meta.meta_info_def.tags, str(saved_model))
+            if checkpoint and self.meta.HasField("saver_def"):
+                tf1.train.Saver(saver_def=self.meta.saver_def).restore(self.session, str(checkpoint))
 
     def outputs(self):
         """The feeds with which most outputs can be had, the values, and the last error."""
