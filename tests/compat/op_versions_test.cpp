@@ -120,6 +120,15 @@ TEST_F(OpVersions, OfABatchNormalizationMayLeaveOutTheScale) {
   }
 }
 
+TEST_F(OpVersions, OfTheGradientOfBatchNormalizationMaySayOtherShapesOfWhatNothingFills) {
+  std::string shapes;
+  for (int i = 0; i < 5; ++i) shapes += i == 0 ? "shape { unknown_rank: true } " : "shape { dim { size: 3 } } ";
+  import(R"(node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+            node { name: "by" op: "FusedBatchNormGrad" input: "x" input: "x" input: "x" input: "x" input: "x")" +
+         type_attr("T", "DT_FLOAT") + "attr { key: \"_output_shapes\" value { list { " + shapes + "} } } }");
+  EXPECT_EQ(graph.output("by:0").node().type(), "FusedBatchNormGradV3");
+}
+
 TEST_F(OpVersions, OfTopKHaveTheCountAsAnAttribute) {
   import(R"(node { name: "top" op: "TopK" input: "table" attr { key: "k" value { i: 1 } })" +
          type_attr("T", "DT_FLOAT") + "}");

@@ -128,6 +128,16 @@ test_older_processors() {
   done
 }
 
+# kernels_at_each_width <engine_test>: the tests of kernels pass with the widths that this processor would not choose, on emulated ones.
+test_kernels_at_each_width() {
+  local cpu emulated=(Nehalem)
+  if grep -qw avx512vl /proc/cpuinfo; then emulated+=(Haswell); fi
+  cd "$work"
+  for cpu in "${emulated[@]}"; do
+    qemu-x86_64 -cpu "$cpu" "$1" --gtest_brief=1 --gtest_filter='*Kernel*:Blocks*' >said 2>&1 || fail "on a $cpu: $(tail -n 20 said)"
+  done
+}
+
 # same_bits <number of checkpoints> <program> <program>: both modes print the same, and write the same checkpoints and graphs. (State files hold
 # times.) On x86-64 an emulated processor runs both, one with a single width of vectors: a compiled library would choose a wider one.
 test_same_bits() {

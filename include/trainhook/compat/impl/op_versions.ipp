@@ -119,6 +119,7 @@ inline void set_dtype_of_scale(NodeDef& node, AddedNodes&) { node.attrs.emplace(
 
 inline void add_reserve_space(NodeDef& node, AddedNodes& added) {
   node.attrs.emplace("U", DType::Float);
+  node.output_shapes.clear();  // the two outputs that nothing fills had others
   added.add_input(node, "reserve_space_3", Tensor(0.0F));
 }
 
