@@ -176,8 +176,8 @@ void multiply_by(Multiplier multiplier, const Product<T>& product, MatrixPart<T>
   }
 }
 
-/// What a multiply-add costs, as `Blocks` counts: an addition of two floats that come from memory takes as long as 16.
-inline std::int64_t cost_of_products(std::int64_t count) { return count / 16 + 1; }
+/// What multiply-adds cost, as `Blocks` counts: an addition of two floats that come from memory takes as long as 32.
+inline std::int64_t cost_of_products(std::int64_t count) { return count / 32 + 1; }
 
 /// How a product is cut into blocks of rows and columns.
 struct ProductCut {

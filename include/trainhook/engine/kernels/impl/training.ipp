@@ -58,16 +58,18 @@ class Slot {
 };
 
 /// Calls `update.operator()<V>(at, gradient)` for the elements from `at` on that a V holds: in vectors, the last ones
-/// singly. One loop reads and writes everything, so each array passes through the processor once.
+/// singly. One loop reads and writes everything, so each array passes through the processor once. `update` holds its
+/// slots by value: a copy of it stays in registers, while what it refers to might change with each store.
 template <class T, class Update>
 void update_elements(const KernelContext& context, std::span<const T> gradient, const Update& update) {
   constexpr auto kSize = static_cast<std::int64_t>(kVectorSize<T>);
   using Vector = typename VectorOf<T, kVectorSize<T>>::type;
-  for_each_block(context, {static_cast<std::int64_t>(gradient.size()), 2}, [&](const Block& block) {
+  for_each_block(context, {static_cast<std::int64_t>(gradient.size()), 1}, [&](const Block& block) {
+    const Update here = update;
     const T* const g = gradient.data();
     std::int64_t at = block.begin;
-    for (; at + kSize <= block.end; at += kSize) update(at, load<Vector>(g + at));
-    for (; at < block.end; ++at) update(at, g[at]);
+    for (; at + kSize <= block.end; at += kSize) here(at, load<Vector>(g + at));
+    for (; at < block.end; ++at) here(at, g[at]);
   });
 }
 
@@ -77,7 +79,7 @@ void apply_gradient_descent(KernelContext& context) {
   const T alpha = context.input(1).scalar<T>();
   const Slot<T> var(context, 0);
   update_elements(context, context.data<T>(2),
-                  [&]<class V>(std::int64_t at, V g) { var.set(at, var.template before<V>(at) - alpha * g); });
+                  [=]<class V>(std::int64_t at, V g) { var.set(at, var.template before<V>(at) - alpha * g); });
 }
 
 template <class T, bool Nesterov>
@@ -87,7 +89,7 @@ void apply_momentum(KernelContext& context) {
   const T momentum = context.input(4).scalar<T>();
   const Slot<T> var(context, 0);
   const Slot<T> accumulated(context, 1);
-  update_elements(context, context.data<T>(3), [&]<class V>(std::int64_t at, V g) {
+  update_elements(context, context.data<T>(3), [=]<class V>(std::int64_t at, V g) {
     const V a = accumulated.set(at, accumulated.template before<V>(at) * momentum + g);
     if constexpr (Nesterov) {
       var.set(at, var.template before<V>(at) - (g * rate + a * (momentum * rate)));
@@ -110,7 +112,7 @@ void apply_adam(KernelContext& context) {
   const Slot<T> var(context, 0);
   const Slot<T> first(context, 1);
   const Slot<T> second(context, 2);
-  update_elements(context, context.data<T>(9), [&]<class V>(std::int64_t at, V g) {
+  update_elements(context, context.data<T>(9), [=]<class V>(std::int64_t at, V g) {
     const V old_m = first.template before<V>(at);
     const V old_v = second.template before<V>(at);
     const V m = first.set(at, old_m + (g - old_m) * (T{1} - beta1));
@@ -125,18 +127,18 @@ void apply_adagrad(KernelContext& context) {
   expect_shapes(context, 2, 3);
   const T rate = context.input(2).scalar<T>();
   const Slot<T> var(context, 0);
-  const auto apply = [&]<class V>(std::int64_t at, V g, V a) {
+  const auto apply = [=]<class V>(std::int64_t at, V g, V a) {
     var.set(at, var.template before<V>(at) - g * rate / square_root(a));
   };
   if constexpr (UpdatesSlots) {
     const Slot<T> accumulated(context, 1);
-    update_elements(context, context.data<T>(3), [&]<class V>(std::int64_t at, V g) {
+    update_elements(context, context.data<T>(3), [=]<class V>(std::int64_t at, V g) {
       apply(at, g, accumulated.set(at, accumulated.template before<V>(at) + g * g));
     });
   } else {
     const T* const accumulated = context.variable(1).value.template data<T>().data();
     update_elements(context, context.data<T>(3),
-                    [&]<class V>(std::int64_t at, V g) { apply(at, g, load<V>(accumulated + at)); });
+                    [=]<class V>(std::int64_t at, V g) { apply(at, g, load<V>(accumulated + at)); });
   }
 }
 
@@ -154,7 +156,7 @@ void apply_rms_prop(KernelContext& context) {
   if constexpr (Centered) mean.emplace(context, 1);
   const Slot<T> mean_square(context, kSlots - 2);
   const Slot<T> moment(context, kSlots - 1);
-  update_elements(context, context.data<T>(kSlots + 4), [&]<class V>(std::int64_t at, V g) {
+  update_elements(context, context.data<T>(kSlots + 4), [=]<class V>(std::int64_t at, V g) {
     const V old_ms = mean_square.template before<V>(at);
     const V ms = mean_square.set(at, old_ms + (g * g - old_ms) * (T{1} - rho));
     V square = ms + epsilon;
