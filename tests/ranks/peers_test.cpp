@@ -375,9 +375,10 @@ TEST_F(RanksTest, AgreeingRarelyTheyStopAtTheLastStepAllTheSame) {
   EXPECT_EQ(each(seen, &Seen::steps), (std::vector{10, 10}));
   train(2, until(50));
   // Seven to begin with, two around the check of the checkpoint, one for what differs from the start and one for each
-  // variable, one when the session is there, one before the first step and one after it, because the chief has not said
-  // yet when it saves; one after every fourth of 40 steps; three around the last save, and one at the end.
-  EXPECT_EQ(ranks->num_reductions(), 7 + 2 + 1 + 2 + 1 + 2 + 10 + 3 + 1);
+  // variable, one for the kernels' width and one when the session is there, one before the first step and one after it,
+  // because the chief has not said yet when it saves; one after every fourth of 40 steps; three around the last save,
+  // and one at the end.
+  EXPECT_EQ(ranks->num_reductions(), 7 + 2 + 1 + 2 + 2 + 2 + 10 + 3 + 1);
 }
 
 TEST_F(RanksTest, AgreeingRarelyAStopOfOneTakesEffectAtTheNextAgreement) {

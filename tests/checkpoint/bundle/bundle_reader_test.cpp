@@ -282,7 +282,7 @@ TEST(BundleReader, SaysOfForeignTensorsThatTheyCannotBeReadAndReadsTheRest) {
   write_by_hand(disk, {{"iterator", variant}, {"w", entry}}, {data});
   const BundleReader reader = open(disk);
   EXPECT_EQ(reader.entries().size(), 2u);
-  EXPECT_NE(message_of<UnimplementedError>([&] { static_cast<void>(reader.get_tensor("iterator")); }).find("21"),
+  EXPECT_NE(message_of<UnimplementedError>([&] { static_cast<void>(reader.get_tensor("iterator")); }).find("variant"),
             std::string::npos);
   EXPECT_NO_THROW(reader.verify());
 }
