@@ -30,6 +30,7 @@ namespace trainhook::detail {
 inline constexpr std::size_t kMostThreads = 1024;
 
 std::size_t usable_processors() noexcept {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the library does not change the environment
   if (const char* const text = std::getenv("OMP_NUM_THREADS")) {
     const std::string_view number(text);
     std::size_t threads = 0;

@@ -65,7 +65,7 @@ void update_elements(const KernelContext& context, std::span<const T> gradient, 
   constexpr auto kSize = static_cast<std::int64_t>(kVectorSize<T>);
   using Vector = typename VectorOf<T, kVectorSize<T>>::type;
   for_each_block(context, {static_cast<std::int64_t>(gradient.size()), 1}, [&](const Block& block) {
-    const Update here = update;
+    const Update here = update;  // NOLINT(performance-unnecessary-copy-initialization): for the registers
     const T* const g = gradient.data();
     std::int64_t at = block.begin;
     for (; at + kSize <= block.end; at += kSize) here(at, load<Vector>(g + at));
