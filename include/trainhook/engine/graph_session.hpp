@@ -64,7 +64,7 @@ class GraphSession : public RunForms<GraphSession, false> {
   [[nodiscard]] std::string_view kernel_width() const noexcept { return width_.name; }
 
   /// Computes the fetches in one run. A repeated request costs a comparison, and allocates nothing from its third time
-  /// on. Kernels treat denormal floats as zero.
+  /// on, but for kernels so large that threads share them. Kernels treat denormal floats as zero.
   /// @throws what a kernel throws, with node, op type and input shapes in front; InvalidArgumentError for feeds that do
   /// not fit.
   TRAINHOOK_DECL void execute(const RunRequest& request, std::span<Tensor> results);

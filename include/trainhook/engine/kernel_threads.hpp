@@ -35,7 +35,8 @@ class KernelThreads {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   /// Calls `code` for the pieces 0 to `count` - 1, and returns when all are done. The caller takes its share, and waits
-  /// for no helper that has not begun. @throws the first error of a piece; the other pieces are done all the same.
+  /// for no helper that has not begun. @throws the first error of a piece; with several threads, the other pieces are
+  /// done all the same.
   TRAINHOOK_DECL void run(std::int64_t count, KernelPiece code);
 
  private:

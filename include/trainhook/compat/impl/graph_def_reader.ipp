@@ -33,8 +33,7 @@ GraphDef GraphDefReader::read(WireReader reader) {
     if (part.versions->min_consumer > kGraphDefProducer) {
       throw UnimplementedError(
           "{} asks for a reader that follows version {} or newer of TensorFlow's op definitions, and this library "
-          "follows "
-          "version {}; update this library, or write the graph with an older TensorFlow",
+          "follows version {}; update this library, or write the graph with an older TensorFlow",
           what_, part.versions->min_consumer, kGraphDefProducer);
     }
   }

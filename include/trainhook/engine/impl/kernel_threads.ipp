@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <string_view>
 #include <system_error>
 
@@ -101,12 +102,14 @@ void KernelThreads::run(std::int64_t count, KernelPiece code) {
   const std::size_t helpers = (std::min)(size_, static_cast<std::size_t>(count)) - 1;
   std::call_once(started_, [this] { pool_ = shared_pool(size_ - 1); });
   const auto work = std::make_shared<Work>(count, code);
-  for (std::size_t worker = 1; worker <= helpers; ++worker) {
-    pool_->Schedule([work, worker] {
-      const ScopedDenormals flushed(Denormals::Flush);  // as the session's own thread
-      take_pieces(*work, worker);
-    });
-  }
+  try {
+    for (std::size_t worker = 1; worker <= helpers; ++worker) {
+      pool_->Schedule([work, worker] {
+        const ScopedDenormals flushed(Denormals::Flush);  // as the session's own thread
+        take_pieces(*work, worker);
+      });
+    }
+  } catch (const std::bad_alloc&) {}  // fewer help; those that do still need `code`
   take_pieces(*work, 0);
   for (std::int64_t left = work->left; left != 0; left = work->left) work->left.wait(left);
   if (work->failed) std::rethrow_exception(work->error);

@@ -18,7 +18,7 @@
 namespace trainhook::detail {
 
 /// Larger pieces are slower, although they fit: if the arrays begin at the same place of a page, so do their pieces,
-/// and displace each other. Adam takes 1.6 times as long in pieces of 1024.
+/// and displace each other.
 inline constexpr Eigen::Index kPiece = 128;
 
 /// Calls `update(offset, size)` for all pieces. Inlines all calls, which g++ does not do at -O2: if Eigen's loop is a
