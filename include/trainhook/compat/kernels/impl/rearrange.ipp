@@ -24,7 +24,7 @@ using namespace trainhook::detail;
 
 /// Blocks of spatial dimensions, whose elements are also rows of a batch: those of the first element of all blocks, of
 /// the second, and so on.
-struct Blocks {
+struct SpatialBlocks {
   Shape image{};    ///< [batch, spatial..., rest...]
   Shape batched{};  ///< [batch * elements of a block, blocks..., rest...]
   Ints size{};
@@ -71,7 +71,7 @@ inline Ints block_of(const KernelContext& context) {
 }
 
 inline void space_to_batch(KernelContext& context) {
-  Blocks blocks{.image = context.shape(0), .size = block_of(context)};
+  SpatialBlocks blocks{.image = context.shape(0), .size = block_of(context)};
   const auto around = pairs_of(context.input(2), blocks.size.size());
   Ints dims(blocks.image.dims());
   for (std::size_t i = 0; i < blocks.size.size(); ++i) {
@@ -91,7 +91,7 @@ inline void space_to_batch(KernelContext& context) {
 }
 
 inline void batch_to_space(KernelContext& context) {
-  Blocks blocks{.batched = context.shape(0), .size = block_of(context)};
+  SpatialBlocks blocks{.batched = context.shape(0), .size = block_of(context)};
   const auto around = pairs_of(context.input(2), blocks.size.size());
   Ints dims(blocks.batched.dims());
   for (std::size_t i = 0; i < blocks.size.size(); ++i) {
