@@ -5,6 +5,7 @@ made once and its figure, or "missing", goes to FOLDER/answers. "quit" ends it.
 Graph mode, variables as TensorFlow 1 has them: what our benchmarks do, done with TensorFlow. THREADS is 1, or 0 for its defaults.
 """
 
+import functools
 import os
 import shutil
 import sys
@@ -211,6 +212,41 @@ def conv_step(batch):
             yield 1e3 * per_step(lambda: session.run([train, loss], feed), 10)
 
 
+CONVOLUTIONS = {  # image, filter, stride, padding, dilation, of each channel alone; as in conv_shapes_bench.cpp
+    "text": ([64, 56, 128, 1], [3, 128, 1, 128], 1, "VALID", 1, False),
+    "whole": ([32, 14, 14, 64], [14, 14, 64, 64], 1, "VALID", 1, False),
+    "whole_padded": ([32, 14, 14, 8], [14, 14, 8, 8], 1, "SAME", 1, False),
+    "3x3": ([32, 28, 28, 64], [3, 3, 64, 64], 1, "SAME", 1, False),
+    "1x1": ([32, 14, 14, 256], [1, 1, 256, 64], 1, "SAME", 1, False),
+    "strided": ([32, 56, 56, 32], [3, 3, 32, 64], 2, "SAME", 1, False),
+    "stem": ([16, 112, 112, 3], [7, 7, 3, 64], 2, "SAME", 1, False),
+    "dilated": ([16, 28, 28, 64], [3, 3, 64, 64], 1, "SAME", 2, False),
+    "depthwise": ([32, 28, 28, 64], [3, 3, 64, 1], 1, "SAME", 1, True),
+    "depthwise_strided": ([32, 28, 28, 64], [3, 3, 64, 1], 2, "SAME", 1, True),
+    "depthwise_twice": ([32, 28, 28, 32], [3, 3, 32, 2], 1, "SAME", 1, True),
+}
+
+
+def convolution(name, which):
+    """Milliseconds of a convolution (0), or of the gradient of its image (1) or its filter (2)."""
+    image_shape, filter_shape, stride, padding, dilation, by_channel = CONVOLUTIONS[name]
+    with v1.Graph().as_default():
+        def variable(name, shape):
+            return v1.get_variable(name, shape, initializer=v1.random_uniform_initializer())
+
+        image, filters = variable("image", image_shape), variable("filter", filter_shape)
+        if by_channel:
+            result = tf.nn.depthwise_conv2d(image, filters, [1, stride, stride, 1], padding)
+        else:
+            result = tf.nn.conv2d(image, filters, stride, padding, dilations=dilation)
+        fetch = [result, *tf.gradients(result, [image, filters], grad_ys=variable("gradient", result.shape))][which].op
+        session = v1.Session(config=CONFIG)
+        session.run(v1.global_variables_initializer())
+        per_step(lambda: session.run(fetch), 2)
+        while True:
+            yield 1e3 * per_step(lambda: session.run(fetch), 1)
+
+
 def dataset():
     """Thousands of images a second of an epoch of shuffle(10000).batch(64) over 60,000 images of 784 floats."""
     with v1.Graph().as_default():
@@ -243,6 +279,8 @@ MEASUREMENTS = {
     "mlp_step_128": lambda: mlp_step(128),
     "mlp_wide_1024": lambda: mlp_wide(1024, 64),
     "mlp_wide_2048": lambda: mlp_wide(2048, 128),
+    **{f"conv_{name}{suffix}": functools.partial(convolution, name, which)
+       for name in CONVOLUTIONS for which, suffix in enumerate(["", "_input", "_filter"])},
 }
 
 

@@ -225,6 +225,8 @@ TEST(Blocks, OfConvolutionsGiveTheSameBitsOnAnyNumberOfThreads) {
   conv({9, 24, 23, 3}, {3, 3, 3, 21}, {9, 24, 23, 21}, window("SAME", 1, 2));
   conv({5, 8, 8, 5}, {3, 3, 5, 323}, {5, 8, 8, 323}, window("SAME", 1));
   conv({5, 16, 16, 8}, {1, 1, 8, 323}, {5, 16, 16, 323}, window("VALID", 1));
+  conv({40, 30, 32, 1}, {3, 32, 1, 24}, {40, 28, 1, 24}, window("VALID", 1));
+  conv({60, 14, 14, 4}, {14, 14, 4, 32}, {60, 1, 1, 32}, window("VALID", 1));
 }
 
 TEST(Blocks, OfDepthwiseConvolutionsGiveTheSameBitsOnAnyNumberOfThreads) {

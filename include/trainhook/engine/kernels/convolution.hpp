@@ -33,8 +33,18 @@ struct ConvShape {
 
   [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, out}; }
   [[nodiscard]] bool is_dilated() const noexcept { return height.dilation > 1 || width.dilation > 1; }
+
+  /// Whether one window, with all its places, covers an image: then images, results and their gradients are rows of
+  /// matrices.
+  [[nodiscard]] bool has_whole_images() const noexcept {
+    const auto is_whole = [](const Sweep& sweep) {
+      return sweep.steps == 1 && sweep.before == 0 && sweep.dilation == 1 && sweep.size == sweep.extent;
+    };
+    return is_whole(height) && is_whole(width);
+  }
+  [[nodiscard]] std::int64_t windows() const noexcept { return height.steps * width.steps; }  // on an image
   [[nodiscard]] std::int64_t image_size() const noexcept { return height.extent * width.extent * in; }
-  [[nodiscard]] std::int64_t result_size() const noexcept { return height.steps * width.steps * out; }
+  [[nodiscard]] std::int64_t result_size() const noexcept { return windows() * out; }
   [[nodiscard]] std::int64_t window_size() const noexcept { return height.size * width.size * in; }
 
   /// The images in blocks of at least `least`.
@@ -42,9 +52,15 @@ struct ConvShape {
     return {batch, cost_of_products(result_size(), window_size()), least};
   }
 
+  /// Whole images, in blocks for which the filter is not read too often.
+  [[nodiscard]] Blocks whole_images() const noexcept { return images(24); }
+
+  /// The places of a window in blocks, for products of all images.
+  [[nodiscard]] Blocks places() const noexcept { return {window_size(), cost_of_products(out, batch)}; }
+
   /// The columns of the filter, one for each channel of the result, in blocks for which no tile gets narrower.
   [[nodiscard]] Blocks columns() const noexcept {
-    return {out, cost_of_products(batch * height.steps * width.steps, window_size()), 64};
+    return {out, cost_of_products(batch * windows(), window_size()), 64};
   }
 
  private:

@@ -56,8 +56,8 @@ struct GatheredProduct {
   std::int64_t columns;
   T* result;  // its columns are contiguous
   Lattice result_rows;
-  bool adds = false;  // adds to the result instead of replacing it
-  T* packing;         // memory for kPackingSize<T> elements
+  bool adds = false;     // adds to the result instead of replacing it
+  T* packing = nullptr;  // memory for kPackingSize<T> elements
 };
 
 constexpr std::int64_t kInnerBlock = 512;

@@ -7,16 +7,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 
 #include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/convolution.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/gathered_product.hpp>
+#include <trainhook/engine/kernels/image_gradient.hpp>
 #include <trainhook/engine/kernels/windows.hpp>
 
 namespace trainhook::kernels {
@@ -58,11 +57,35 @@ void for_each_image(const KernelContext& context, const Blocks& images, const Bo
   });
 }
 
+/// A product whose first factor and result have contiguous rows, shared out. `first` is that of the first row.
+template <class T>
+void multiply_rows(const KernelContext& context, const Blocks& rows, const GatheredProduct<T>& first) {
+  const WorkerMemory<T> memory(context, rows, kPackingSize<T>);
+  for_each_block(context, rows, [&](const Block& block) {
+    GatheredProduct<T> product = first;
+    product.a += block.begin * product.rows.column_stride;
+    product.result += block.begin * product.result_rows.column_stride;
+    product.rows.columns = product.result_rows.columns = block.size();
+    product.packing = memory.of(block);
+    multiply_gathered(product);
+  });
+}
+
 template <class T>
 void conv2d(KernelContext& context, const WindowAttrs& attrs) {
   const ConvShape shape(context.shape(0), context.shape(1), attrs);
   const std::span<T> result = context.output<T>(0, shape.result());
   if (result.empty()) return;
+  if (shape.has_whole_images())
+    return multiply_rows<T>(context, shape.whole_images(),
+                            {.a = context.data<T>(0).data(),
+                             .rows = {1, 1, 0, shape.window_size()},
+                             .inner = {1, shape.window_size(), 0, 1},
+                             .b = context.data<T>(1).data(),
+                             .b_stride = shape.out,
+                             .columns = shape.out,
+                             .result = result.data(),
+                             .result_rows = {1, 1, 0, shape.out}});
   const Blocks images = shape.images();
   const auto bordered = bordered_image<T>(shape);
   const WorkerMemory<T> memory(context, images, ConvWorker<T>::memory_size(bordered));
@@ -120,6 +143,16 @@ void conv2d_backprop_filter(KernelContext& context, const WindowAttrs& attrs) {
   const std::span<T> result = context.output<T>(0, filter);
   if (context.data<T>(2).empty()) std::ranges::fill(result, T{0});
   if (context.data<T>(2).empty() || result.empty()) return;
+  if (shape.has_whole_images())
+    return multiply_rows<T>(context, shape.places(),
+                            {.a = context.data<T>(0).data(),
+                             .rows = {1, 1, 0, 1},
+                             .inner = {1, shape.batch, 0, shape.window_size()},
+                             .b = context.data<T>(2).data(),
+                             .b_stride = shape.out,
+                             .columns = shape.out,
+                             .result = result.data(),
+                             .result_rows = {1, 1, 0, shape.out}});
   const auto bordered = bordered_image<T>(shape);
   constexpr std::int64_t kMany = 256;
   if (shape.out >= kMany) {
@@ -137,91 +170,6 @@ void conv2d_backprop_filter(KernelContext& context, const WindowAttrs& attrs) {
   }
 }
 
-/// Every `stride`-th pixel along one dimension, and the places of the window that meet them: also every `stride`-th.
-struct Phase {
-  std::int64_t place;   // the first one
-  std::int64_t places;  // at least 1
-  std::int64_t pixel;   // the first one
-  std::int64_t pixels;
-  std::int64_t first;  // position, counted in the bordered gradient, of the first window over the first pixel
-
-  Phase(const Sweep& sweep, std::int64_t phase)
-      : place(phase),
-        places((sweep.size - phase + sweep.stride - 1) / sweep.stride),
-        pixel(((phase - sweep.before) % sweep.stride + sweep.stride) % sweep.stride),
-        pixels((std::max)(std::int64_t{0}, (sweep.extent - pixel + sweep.stride - 1) / sweep.stride)),
-        first((pixel + sweep.before - phase) / sweep.stride - (places - 1) + Border::of_gradient(sweep).before) {}
-
-  static std::int64_t count(const Sweep& sweep) { return (std::min)(sweep.stride, sweep.size); }
-};
-
-/// Writes the filter's places of one phase, last first, each with its channels transposed: [height, width, out, in].
-template <class T>
-T* write_turned_filter(const T* filter, T* to, const ConvShape& shape, const Phase& height, const Phase& width) {
-  for (std::int64_t y = height.places; y-- > 0;) {
-    for (std::int64_t x = width.places; x-- > 0;) {
-      const std::int64_t at =
-          (height.place + y * shape.height.stride) * shape.width.size + width.place + x * shape.width.stride;
-      transpose(filter + at * shape.in * shape.out, shape.in, shape.out, shape.out, to);
-      to += shape.in * shape.out;
-    }
-  }
-  return to;
-}
-
-/// Uses plain loops over windows and their pixels. Needed for dilated windows, and for a filter that is not finite,
-/// which would turn the zeros around the gradient into NaN.
-template <class T>
-void backprop_input_by_windows(const ConvShape& shape, const T* filter, const T* gradient, T* result) {
-  std::fill_n(result, shape.image_size(), T{0});
-  const auto for_each_place = [](const Sweep& sweep, auto&& code) {
-    for (std::int64_t step = 0; step < sweep.steps; ++step) {
-      for (std::int64_t at = sweep.first(step); at < sweep.last(step); ++at)
-        code(step, at, sweep.start(step) + at * sweep.dilation);
-    }
-  };
-  for_each_place(shape.height, [&](std::int64_t row, std::int64_t filter_row, std::int64_t image_row) {
-    for_each_place(shape.width, [&](std::int64_t column, std::int64_t filter_column, std::int64_t image_column) {
-      const T* const from = gradient + (row * shape.width.steps + column) * shape.out;
-      const T* factors = filter + (filter_row * shape.width.size + filter_column) * shape.in * shape.out;
-      T* const to = result + (image_row * shape.width.extent + image_column) * shape.in;
-      for (std::int64_t c = 0; c < shape.in; ++c, factors += shape.out)
-        to[c] += std::inner_product(from, from + shape.out, factors, T{0});
-    });
-  });
-}
-
-/// Calls `code(height, width)` for the phases of an image's pixels.
-template <class Code>
-void for_each_phase(const ConvShape& shape, const Code& code) {
-  for (std::int64_t y = 0; y < Phase::count(shape.height); ++y) {
-    for (std::int64_t x = 0; x < Phase::count(shape.width); ++x) code(Phase(shape.height, y), Phase(shape.width, x));
-  }
-}
-
-/// The gradient of one image from that of its result and the turned filter.
-template <class T>
-void backprop_input_by_phases(const ConvShape& shape, const T* filter, const T* gradient, const ConvWorker<T>& worker,
-                              T* result) {
-  const T* const from = worker.image.load(gradient);
-  const std::int64_t row = worker.image.row();
-  const std::int64_t row_of_image = shape.width.extent * shape.in;
-  for_each_phase(shape, [&](const Phase& height, const Phase& width) {
-    const Lattice inner{height.places, width.places * shape.out, row, 1};
-    multiply_gathered<T>({.a = from + height.first * row + width.first * shape.out,
-                          .rows = {height.pixels, width.pixels, row, shape.out},
-                          .inner = inner,
-                          .b = filter,
-                          .b_stride = shape.in,
-                          .columns = shape.in,
-                          .result = result + height.pixel * row_of_image + width.pixel * shape.in,
-                          .result_rows = {height.pixels, width.pixels, shape.height.stride * row_of_image,
-                                          shape.width.stride * shape.in},
-                          .packing = worker.packing});
-    filter += inner.size() * shape.in;
-  });
-}
-
 /// The gradient of a pixel is a product, too: the gradients of the windows that contain it, times the turned filter. If
 /// windows move by more than one pixel, each phase is a separate product.
 template <class T>
@@ -234,16 +182,30 @@ void conv2d_backprop_input(KernelContext& context, const WindowAttrs& attrs) {
   if (!is_covered || context.data<T>(2).empty()) std::ranges::fill(result, T{0});
   if (context.data<T>(2).empty() || result.empty()) return;
 
+  if (shape.has_whole_images())
+    return multiply_rows<T>(context, shape.whole_images(),
+                            {.a = context.data<T>(2).data(),
+                             .rows = {1, 1, 0, shape.out},
+                             .inner = {1, shape.out, 0, 1},
+                             .b = context.data<T>(1).data(),
+                             .b_stride = 1,
+                             .b_column_stride = shape.out,
+                             .columns = shape.window_size(),
+                             .result = result.data(),
+                             .result_rows = {1, 1, 0, shape.window_size()}});
   const BorderedImage<T> bordered(Border::of_gradient(shape.height), Border::of_gradient(shape.width), shape.out);
   const Blocks images = shape.images();
   const std::span<const T> filter = context.data<T>(1);
   const T* const gradient = context.data<T>(2).data();
-  const auto is_finite = [](T value) { return std::isfinite(value); };
-  if (shape.is_dilated() || (bordered.size() > 0 && !std::ranges::all_of(filter, is_finite))) {
+  if (is_by_windows(shape, bordered, filter)) {
+    const auto places = static_cast<std::size_t>(windows_at_once(shape) * shape.window_size());
+    const WorkerMemory<T> memory(context, images, kPackingSize<T> + places, filter.size());
+    transpose(filter.data(), shape.window_size(), shape.out, shape.out, memory.shared());
     for_each_block(context, images, [&](const Block& block) {
+      T* const packing = memory.of(block);
       for (std::int64_t i = block.begin; i < block.end; ++i)
-        backprop_input_by_windows<T>(shape, filter.data(), gradient + i * shape.result_size(),
-                                     result.data() + i * shape.image_size());
+        backprop_input_by_windows<T>(shape, memory.shared(), gradient + i * shape.result_size(),
+                                     packing + kPackingSize<T>, packing, result.data() + i * shape.image_size());
     });
     return;
   }

@@ -9,9 +9,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 #include <trainhook/engine/kernels/windows.hpp>
 
 namespace trainhook::kernels {
@@ -34,7 +36,10 @@ struct DepthwiseShape {
         channels(image[3]),
         multiplier(filter[3]) {}
 
-  [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, channels * multiplier}; }
+  [[nodiscard]] std::int64_t values() const noexcept { return channels * multiplier; }  // of a pixel of the result
+  [[nodiscard]] Shape result() const { return {batch, height.steps, width.steps, values()}; }
+  [[nodiscard]] std::int64_t image_size() const noexcept { return height.extent * width.extent * channels; }
+  [[nodiscard]] std::int64_t result_size() const noexcept { return height.steps * width.steps * values(); }
 
   void require_gradient(const Shape& gradient) const {
     if (gradient != result())
@@ -45,28 +50,39 @@ struct DepthwiseShape {
   [[nodiscard]] Blocks images(std::int64_t least = 1) const noexcept {
     constexpr std::int64_t kPerCost = 4;
     const std::int64_t places = (std::min)(height.size * width.size, kPerCost * kBlockCost);
-    return {batch, height.steps * width.steps * channels * multiplier / kPerCost * places, least};
+    return {batch, result_size() / kPerCost * places, least};
   }
 
-  /// Calls `code(place of the result, place of the image, place of the filter)` for each place of each window that is
-  /// on one of the images; places are counted in pixels.
+  /// Calls `code(pixel, place of the filter)` for each place of the window at (y, x) that is on the image.
   template <class Code>
-  void for_each_place(const Block& images, const Code& code) const {
-    for (std::int64_t image = images.begin; image < images.end; ++image) {
-      for (std::int64_t y = 0; y < height.steps; ++y) {
-        for (std::int64_t x = 0; x < width.steps; ++x) {
-          const std::int64_t to = (image * height.steps + y) * width.steps + x;
-          for (std::int64_t row = height.first(y); row < height.last(y); ++row) {
-            const std::int64_t line = image * height.extent + height.start(y) + row;
-            for (std::int64_t column = width.first(x); column < width.last(x); ++column)
-              code(to, line * width.extent + width.start(x) + column, row * width.size + column);
-          }
-        }
-      }
+  void for_each_place(std::int64_t y, std::int64_t x, const Code& code) const {
+    for (std::int64_t row = height.first(y); row < height.last(y); ++row) {
+      const std::int64_t line = (height.start(y) + row) * width.extent + width.start(x);
+      for (std::int64_t column = width.first(x); column < width.last(x); ++column)
+        code(line + column, row * width.size + column);
     }
   }
 
+  /// Calls `code(window, place of the filter)` for each window that has the pixel at (y, x).
+  template <class Code>
+  void for_each_window(std::int64_t y, std::int64_t x, const Code& code) const {
+    for_each_step(height, y, [&](std::int64_t row, std::int64_t place_row) {
+      for_each_step(width, x, [&](std::int64_t column, std::int64_t place_column) {
+        code(row * width.steps + column, place_row * width.size + place_column);
+      });
+    });
+  }
+
  private:
+  template <class Code>
+  static void for_each_step(const Sweep& sweep, std::int64_t pixel, const Code& code) {
+    const std::int64_t last = pixel + sweep.before;  // the place of the pixel in the first window
+    for (std::int64_t place = last % sweep.stride; place <= (std::min)(last, sweep.size - 1); place += sweep.stride) {
+      const std::int64_t step = (last - place) / sweep.stride;
+      if (step < sweep.steps) code(step, place);
+    }
+  }
+
   static const Shape& checked(const Shape& image, const Shape& filter) {
     if (image.rank() != 4 || filter.rank() != 4) throw InvalidArgumentError("image and filter must be of rank 4");
     if (image[3] != filter[2])
@@ -76,48 +92,116 @@ struct DepthwiseShape {
   }
 };
 
-/// A pixel of an image, of a result or of a filter: a row for each channel, with its values for each multiplier.
+/// Sums up products of two pixels, value by value, for which the sum stays in registers.
 template <class T>
-class Pixels {
+class PixelSum {
  public:
-  Pixels(T* data, std::int64_t channels, std::int64_t multiplier)
-      : data_(data), channels_(channels), multiplier_(multiplier) {}
+  PixelSum(std::int64_t values, T* result) noexcept : values_(values), result_(result) {}
 
-  [[nodiscard]] auto operator[](std::int64_t place) const {
-    using Table = Eigen::Array<std::remove_const_t<T>, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    using Map = Eigen::Map<std::conditional_t<std::is_const_v<T>, const Table, Table>>;
-    return Map(data_ + place * channels_ * multiplier_, channels_, multiplier_);
+  void add(const T* a, const T* b) noexcept {
+    if (count_ == kMost) write();
+    pairs_[count_++] = {a, b};
+  }
+
+  void write() noexcept {
+    using Vector = typename VectorOf<T, kVectorSize<T>>::type;
+    std::int64_t at = 0;
+    write_tiles<Vector, 4>(at);
+    write_tiles<Vector, 1>(at);
+    write_tiles<T, 1>(at);
+    count_ = 0;
+    adds_ = true;
   }
 
  private:
-  T* data_;
-  std::int64_t channels_;
-  std::int64_t multiplier_;
+  static constexpr std::size_t kMost = 32;
+  struct Pair {
+    const T* a;
+    const T* b;
+  };
+
+  /// Tiles of some vectors, as many as there are from `at` on.
+  template <class Vector, std::size_t Vectors>
+  void write_tiles(std::int64_t& at) const noexcept {
+    constexpr std::int64_t kStep = sizeof(Vector) / sizeof(T);
+    for (; at + kStep * std::int64_t{Vectors} <= values_; at += kStep * std::int64_t{Vectors}) {
+      Vector sums[Vectors] = {};
+      if (adds_) unrolled<Vectors>([&](auto v) { sums[v] = load<Vector>(result_ + at + v * kStep); });
+      for (std::size_t i = 0; i < count_; ++i) {
+        const Pair& pair = pairs_[i];
+        unrolled<Vectors>(
+            [&](auto v) { sums[v] += load<Vector>(pair.a + at + v * kStep) * load<Vector>(pair.b + at + v * kStep); });
+      }
+      unrolled<Vectors>([&](auto v) { store(sums[v], result_ + at + v * kStep); });
+    }
+  }
+
+  std::int64_t values_;
+  T* result_;
+  std::size_t count_ = 0;
+  bool adds_ = false;
+  std::array<Pair, kMost> pairs_;
 };
 
+/// The image with each value as often as there are multipliers, in `memory`: like that, it has the values of the
+/// result.
 template <class T>
-Pixels<const T> pixels_in(const KernelContext& context, std::size_t i, const DepthwiseShape& shape,
-                          std::int64_t multiplier) {
-  return {context.data<T>(i).data(), shape.channels, multiplier};
+const T* repeated(const T* image, const DepthwiseShape& shape, T* memory) {
+  if (shape.multiplier == 1) return image;
+  const T* const end = image + shape.image_size();
+  for (T* to = memory; image < end; image += shape.channels, to += shape.values()) {
+    for (std::int64_t i = 0; i < shape.multiplier; ++i) {
+      for (std::int64_t c = 0; c < shape.channels; ++c) to[c * shape.multiplier + i] = image[c];
+    }
+  }
+  return memory;
 }
 
-/// `image` for each multiplier.
-auto for_each_multiplier(const auto& image, const DepthwiseShape& shape) {
-  return image.replicate(1, shape.multiplier);
+/// The way back: sums up the values of each channel.
+template <class T>
+void sum_repeated(const T* from, const DepthwiseShape& shape, T* image) {
+  const T* const end = image + shape.image_size();
+  for (; image < end; image += shape.channels, from += shape.values()) {
+    std::fill_n(image, shape.channels, T{0});
+    for (std::int64_t i = 0; i < shape.multiplier; ++i) {
+      for (std::int64_t c = 0; c < shape.channels; ++c) image[c] += from[c * shape.multiplier + i];
+    }
+  }
+}
+
+/// The memory for an image with repeated values.
+inline std::size_t repeated_size(const DepthwiseShape& shape) noexcept {
+  return shape.multiplier == 1 ? 0 : static_cast<std::size_t>(shape.image_size() * shape.multiplier);
+}
+
+/// Calls `code(i, memory)` for all images, with memory for a repeated one.
+template <class T, class Code>
+void for_each_image(const KernelContext& context, const DepthwiseShape& shape, const Code& code) {
+  const Blocks images = shape.images();
+  const WorkerMemory<T> memory(context, images, repeated_size(shape));
+  for_each_block(context, images, [&](const Block& block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i) code(i, memory.of(block));
+  });
 }
 
 template <class T>
 void depthwise_conv2d(KernelContext& context, const WindowAttrs& attrs) {
   const DepthwiseShape shape(context.shape(0), context.shape(1), attrs);
-  ArrayMap<T> all = output_array<T>(context, 0, shape.result());
-  all.setZero();
-  const auto image = pixels_in<T>(context, 0, shape, 1);
-  const auto filter = pixels_in<T>(context, 1, shape, shape.multiplier);
-  const Pixels<T> result(all.data(), shape.channels, shape.multiplier);
-  for_each_block(context, shape.images(), [&](const Block& images) {
-    shape.for_each_place(images, [&](std::int64_t to, std::int64_t from, std::int64_t place) {
-      result[to] += for_each_multiplier(image[from], shape) * filter[place];
-    });
+  const std::span<T> result = context.output<T>(0, shape.result());
+  const T* const filter = context.data<T>(1).data();
+  const std::int64_t values = shape.values();
+  for_each_image<T>(context, shape, [&](std::int64_t i, T* memory) {
+    const T* const image = repeated(context.data<T>(0).data() + i * shape.image_size(), shape, memory);
+    T* to = result.data() + i * shape.result_size();
+    for (std::int64_t y = 0; y < shape.height.steps; ++y) {
+      for (std::int64_t x = 0; x < shape.width.steps; ++x, to += values) {
+        PixelSum<T> sum(values, to);
+        shape.for_each_place(y, x, [&](std::int64_t pixel, std::int64_t place) {
+          sum.add(image + pixel * values, filter + place * values);
+        });
+        sum.write();
+      }
+    }
   });
 }
 
@@ -126,15 +210,24 @@ void depthwise_backprop_input(KernelContext& context, const WindowAttrs& attrs) 
   const Shape size = shape_in_input(context, 0);
   const DepthwiseShape shape(size, context.shape(1), attrs);
   shape.require_gradient(context.shape(2));
-  ArrayMap<T> all = output_array<T>(context, 0, size);
-  all.setZero();
-  const auto filter = pixels_in<T>(context, 1, shape, shape.multiplier);
-  const auto gradient = pixels_in<T>(context, 2, shape, shape.multiplier);
-  const Pixels<T> result(all.data(), shape.channels, 1);
-  for_each_block(context, shape.images(), [&](const Block& images) {
-    shape.for_each_place(images, [&](std::int64_t from, std::int64_t to, std::int64_t place) {
-      result[to].col(0) += (gradient[from] * filter[place]).rowwise().sum();
-    });
+  const std::span<T> result = context.output<T>(0, size);
+  const T* const filter = context.data<T>(1).data();
+  const std::int64_t values = shape.values();
+  for_each_image<T>(context, shape, [&](std::int64_t i, T* memory) {
+    const T* const gradient = context.data<T>(2).data() + i * shape.result_size();
+    T* const image = result.data() + i * shape.image_size();
+    T* const repeated_image = shape.multiplier == 1 ? image : memory;
+    T* to = repeated_image;
+    for (std::int64_t y = 0; y < shape.height.extent; ++y) {
+      for (std::int64_t x = 0; x < shape.width.extent; ++x, to += values) {
+        PixelSum<T> sum(values, to);
+        shape.for_each_window(y, x, [&](std::int64_t window, std::int64_t place) {
+          sum.add(gradient + window * values, filter + place * values);
+        });
+        sum.write();
+      }
+    }
+    if (shape.multiplier != 1) sum_repeated(repeated_image, shape, image);
   });
 }
 
@@ -145,16 +238,24 @@ void depthwise_backprop_filter(KernelContext& context, const WindowAttrs& attrs)
   shape.require_gradient(context.shape(2));
   ArrayMap<T> all = output_array<T>(context, 0, size);
   all.setZero();
-  const auto image = pixels_in<T>(context, 0, shape, 1);
-  const auto gradient = pixels_in<T>(context, 2, shape, shape.multiplier);
-  const Blocks blocks = shape.images((std::max)(shape.batch / 16, std::int64_t{4}));
-  T* const memory = context.scratch<T>(blocks.parts(static_cast<std::size_t>(all.size())));
-  sum_over_blocks(context, blocks, all, memory, [&](const Block& images, ArrayMap<T> sum) {
+  const Blocks images = shape.images((std::max)(shape.batch / 16, std::int64_t{4}));
+  const WorkerMemory<T> memory(context, images, repeated_size(shape),
+                               images.parts(static_cast<std::size_t>(all.size())));
+  const std::int64_t values = shape.values();
+  sum_over_blocks(context, images, all, memory.shared(), [&](const Block& block, ArrayMap<T> sum) {
     sum.setZero();
-    const Pixels<T> result(sum.data(), shape.channels, shape.multiplier);
-    shape.for_each_place(images, [&](std::int64_t from, std::int64_t pixel, std::int64_t place) {
-      result[place] += for_each_multiplier(image[pixel], shape) * gradient[from];
-    });
+    for (std::int64_t i = block.begin; i < block.end; ++i) {
+      const T* const image = repeated(context.data<T>(0).data() + i * shape.image_size(), shape, memory.of(block));
+      const T* gradient = context.data<T>(2).data() + i * shape.result_size();
+      for (std::int64_t y = 0; y < shape.height.steps; ++y) {
+        for (std::int64_t x = 0; x < shape.width.steps; ++x, gradient += values) {
+          shape.for_each_place(y, x, [&](std::int64_t pixel, std::int64_t place) {
+            ArrayMap<T>(sum.data() + place * values, values) +=
+                ConstArrayMap<T>(image + pixel * values, values) * ConstArrayMap<T>(gradient, values);
+          });
+        }
+      }
+    }
   });
 }
 
