@@ -15,6 +15,14 @@ namespace trainhook::detail {
 /// The additions of two floats that take about 50 us, for which it pays to wake a thread.
 inline constexpr std::int64_t kBlockCost = 65536;
 
+/// What `count` sums of `products` each cost, or a block if that is less: an addition of two floats that come from
+/// memory takes as long as 32 products.
+inline std::int64_t cost_of_products(std::int64_t count, std::int64_t products) noexcept {
+  constexpr std::int64_t kPerCost = 32;
+  constexpr std::int64_t kMost = kPerCost * kBlockCost;
+  return (std::min)(count, kMost) * (std::min)(products, kMost) / kPerCost + 1;
+}
+
 /// The items [begin, end) of the work.
 struct Block {
   std::int64_t begin = 0;

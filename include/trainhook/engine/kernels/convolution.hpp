@@ -64,13 +64,6 @@ struct ConvShape {
   }
 
  private:
-  /// What `rows` sums of `inner` products cost, or a block if that is less.
-  static std::int64_t cost_of_products(std::int64_t rows, std::int64_t inner) noexcept {
-    constexpr std::int64_t kPerCost = 16;
-    constexpr std::int64_t kMost = kPerCost * kBlockCost;
-    return (std::min)(rows, kMost) * (std::min)(inner, kMost) / kPerCost;
-  }
-
   static const Shape& checked(const Shape& image, const Shape& filter) {
     if (image.rank() != 4 || filter.rank() != 4) throw InvalidArgumentError("image and filter must be of rank 4");
     if (image[3] != filter[2])

@@ -176,9 +176,6 @@ void multiply_by(Multiplier multiplier, const Product<T>& product, MatrixPart<T>
   }
 }
 
-/// What multiply-adds cost, as `Blocks` counts: an addition of two floats that come from memory takes as long as 32.
-inline std::int64_t cost_of_products(std::int64_t count) { return count / 32 + 1; }
-
 /// How a product is cut into blocks of rows and columns.
 struct ProductCut {
   Blocks rows;
@@ -186,9 +183,9 @@ struct ProductCut {
 
   /// Eigen copies the rows and columns of each block, which does not count if it has enough of both.
   ProductCut(Multiplier multiplier, std::int64_t num_rows, std::int64_t inner, std::int64_t num_columns)
-      : rows(num_rows, cost_of_products(inner * (std::min)(num_columns, kColumns)),
+      : rows(num_rows, cost_of_products(inner, (std::min)(num_columns, kColumns)),
              multiplier == Multiplier::Eigen ? 256 : 24),
-        columns(num_columns, cost_of_products(inner * rows.size()), kColumns) {}
+        columns(num_columns, cost_of_products(inner, rows.size()), kColumns) {}
 
   [[nodiscard]] Blocks blocks() const noexcept { return Blocks(rows.count() * columns.count(), kBlockCost); }
 
@@ -245,7 +242,7 @@ void multiply_batches(KernelContext& context, bool transpose_a, bool transpose_b
     const MatrixPart<T> to(result + at * rows * columns, rows, columns, Eigen::OuterStride<>(columns));
     multiply_by(multiplier_of(product), product, to, packing);
   };
-  const Blocks blocks(batch.num_elements(), cost_of_products(rows * columns * a[transpose_a ? 0 : 1]));
+  const Blocks blocks(batch.num_elements(), cost_of_products(rows * columns, a[transpose_a ? 0 : 1]));
   const WorkerMemory<T> packing(context, blocks, std::is_floating_point_v<T> ? kPackingSize<T> : 0);
   const Ints a_strides = broadcast_strides(batch_a, batch);
   const Ints b_strides = broadcast_strides(batch_b, batch);
