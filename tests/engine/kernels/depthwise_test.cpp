@@ -3,10 +3,12 @@
 /// Tests of kernels, depthwise convolution.
 #include <trainhook/engine/kernels.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "run_op.hpp"
@@ -51,6 +53,66 @@ TEST(DepthwiseKernels, GradientsReachImageAndFilter) {
   EXPECT_EQ(run("DepthwiseConv2dNativeBackpropFilter", {kImage, Tensor::of<std::int32_t>({1, 2, 2, 1}), gradient},
                 attrs("VALID")),
             Tensor::of<float>({6, 8, 10, 12}, {1, 2, 2, 1}));
+}
+
+Tensor integers(const Shape& shape, int seed) {
+  Tensor result(DType::Float, shape);
+  for (float& value : result.mutable_data<float>()) value = static_cast<float>((seed = seed * 137 % 10'007) % 7 - 3);
+  return result;
+}
+
+Tensor sizes(const Shape& shape) {
+  Tensor result(DType::Int32, {4});
+  for (std::size_t i = 0; i < 4; ++i) result.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(shape[i]);
+  return result;
+}
+
+/// Calls `visit(element of a depthwise filter, element of the filter [height, width, channels, channels * multiplier]
+/// of the same convolution)`.
+void for_each_factor(const Shape& filter, const auto& visit) {
+  const std::int64_t channels = filter[2];
+  const std::int64_t multiplier = filter[3];
+  for (std::int64_t i = 0; i < filter.num_elements(); ++i) {
+    const std::int64_t channel = i / multiplier % channels;
+    const std::int64_t row = i / multiplier;  // of a place and a channel
+    visit(static_cast<std::size_t>(i),
+          static_cast<std::size_t>(row * channels * multiplier + channel * multiplier + i % multiplier));
+  }
+}
+
+TEST(DepthwiseKernels, ComputeWhatAConvolutionOfAllChannelsDoes) {
+  struct Case {
+    Shape image, filter;
+    std::int64_t stride;
+  };
+  for (const Case& c : {Case{{2, 9, 8, 37}, {3, 3, 37, 1}, 1}, Case{{2, 9, 8, 37}, {3, 2, 37, 1}, 2},
+                        Case{{1, 9, 8, 5}, {3, 4, 5, 3}, 1}, Case{{2, 7, 8, 5}, {2, 3, 5, 2}, 3},
+                        Case{{1, 10, 11, 3}, {7, 7, 3, 1}, 1}, Case{{1, 5, 4, 2}, {1, 1, 2, 2}, 2}}) {
+    for (const char* padding : {"SAME", "VALID"}) {
+      SCOPED_TRACE(fmt::format("{} {} {} {}", c.image, c.filter, c.stride, padding));
+      const Attrs with = attrs(padding, c.stride);
+      const Shape full_shape{c.filter[0], c.filter[1], c.filter[2], c.filter[2] * c.filter[3]};
+      const Tensor image = integers(c.image, 1);
+      const Tensor filter = integers(c.filter, 2);
+      Tensor full(DType::Float, full_shape);
+      for_each_factor(c.filter, [&](std::size_t from, std::size_t to) {
+        full.mutable_data<float>()[to] = filter.data<float>()[from];
+      });
+      const Tensor result = run("DepthwiseConv2dNative", {image, filter}, with);
+      EXPECT_EQ(result, test::run_op(kernels::conv(), "Conv2D", {image, full}, with, DType::Float));
+      const Tensor gradient = integers(result.shape(), 3);
+      EXPECT_EQ(
+          run("DepthwiseConv2dNativeBackpropInput", {sizes(c.image), filter, gradient}, with),
+          test::run_op(kernels::conv(), "Conv2DBackpropInput", {sizes(c.image), full, gradient}, with, DType::Float));
+      const Tensor of_full = test::run_op(kernels::conv(), "Conv2DBackpropFilter", {image, sizes(full_shape), gradient},
+                                          with, DType::Float);
+      Tensor of_filter(DType::Float, c.filter);
+      for_each_factor(c.filter, [&](std::size_t to, std::size_t from) {
+        of_filter.mutable_data<float>()[to] = of_full.data<float>()[from];
+      });
+      EXPECT_EQ(run("DepthwiseConv2dNativeBackpropFilter", {image, sizes(c.filter), gradient}, with), of_filter);
+    }
+  }
 }
 
 TEST(DepthwiseKernels, RefuseWhatTheyDoNotCompute) {
