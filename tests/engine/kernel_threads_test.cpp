@@ -6,10 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -88,6 +92,22 @@ TEST(KernelThreads, ServeSeveralSessionsAtOnce) {
     });
   }
   EXPECT_EQ(done, 1500);
+}
+
+TEST(KernelThreads, AForkedChildWorksWithoutThemAndEnds) {
+  auto threads = std::make_unique<KernelThreads>(2);
+  std::atomic<int> done{0};
+  const auto work = [&] { threads->run(4, [&](std::int64_t, std::size_t) { ++done; }); };
+  work();
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    work();
+    threads.reset();
+    ::_exit(done == 8 ? EXIT_SUCCESS : EXIT_FAILURE);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(KernelThreads, TreatDenormalsAsTheSessionsThreadDoes) {

@@ -67,18 +67,24 @@ KernelThreads::KernelThreads(std::size_t size) : size_(size == 0 ? usable_proces
 KernelThreads::~KernelThreads() = default;
 
 /// Lives as long as a session uses it, so that no thread outlives the last one. A session that wants more helpers than
-/// there are starts a pool of its own size, which later sessions share.
+/// there are starts a pool of its own size, which later sessions share. A forked child has none of its threads, for
+/// which a destructor would wait: there it is left behind.
 std::shared_ptr<KernelThreads::Pool> KernelThreads::shared_pool(std::size_t helpers) {
   struct Shared {
     std::mutex mutex;
     std::weak_ptr<Pool> pool;
+    ::pid_t process = 0;  // that started it
   };
   static Shared* const shared = new Shared;  // never destroyed, as system_clock()
   const std::scoped_lock lock(shared->mutex);
+  const ::pid_t process = ::getpid();
   std::shared_ptr<Pool> pool = shared->pool.lock();
-  if (pool == nullptr || static_cast<std::size_t>(pool->NumThreads()) < helpers) {
-    pool = std::make_shared<Pool>(static_cast<int>((std::max)(helpers, usable_processors() - 1)));
+  if (pool == nullptr || shared->process != process || static_cast<std::size_t>(pool->NumThreads()) < helpers) {
+    pool = {new Pool(static_cast<int>((std::max)(helpers, usable_processors() - 1))), [process](Pool* started) {
+              if (::getpid() == process) delete started;
+            }};
     shared->pool = pool;
+    shared->process = process;
   }
   return pool;
 }
