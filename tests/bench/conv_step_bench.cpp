@@ -8,10 +8,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <random>
-#include <vector>
 
 #include <trainhook/engine/graph_session.hpp>
-#include <trainhook/engine/kernel_threads.hpp>
 #include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/model/layers.hpp>
@@ -20,6 +18,7 @@
 #include <trainhook/model/optimizers.hpp>
 
 #include "record.hpp"
+#include "threads.hpp"
 
 namespace {
 
@@ -75,36 +74,17 @@ class Ours {
 }  // namespace
 
 int main() {
-  Ours ours(1);
-  Ours with_all_threads(0);
-  float sink = ours.step() + with_all_threads.step();
-  std::vector<double> times;
-  std::vector<double> times_of_all;
-  const auto milliseconds = [&sink](Ours& model) {
-    constexpr int kSteps = 10;
-    return 1e3 / kSteps * th::bench::seconds([&] {
-             for (int i = 0; i < kSteps; ++i) sink += model.step();
-           });
+  Ours one(1);
+  Ours all(0);
+  float sink = one.step() + all.step();
+  const auto milliseconds_of = [&sink](Ours& model) {
+    return [&sink, &model] {
+      constexpr int kSteps = 10;
+      return 1e3 / kSteps * th::bench::seconds([&] {
+               for (int i = 0; i < kSteps; ++i) sink += model.step();
+             });
+    };
   };
-  th::bench::TensorFlow tensorflow("conv_step_32");
-  th::bench::TensorFlow tensorflow_all("conv_step_32", "TRAINHOOK_BENCH_PEERS_ALL_THREADS");
-  for (int round = 0; round < 10; ++round) {  // by turns, so that whatever else the machine does meets all
-    times.push_back(milliseconds(ours));
-    tensorflow.measure();
-    times_of_all.push_back(milliseconds(with_all_threads));
-    tensorflow_all.measure();
-  }
-  const double one = th::bench::median(times);
-  const double all = th::bench::median(times_of_all);
-  tensorflow.report({.name = "conv_step_32", .ours = one, .unit = "ms", .goal = 1});
-  tensorflow_all.report({.name = "conv_step_32_tensorflow_threads", .ours = all, .unit = "ms", .goal = 1});
-  if (th::detail::usable_processors() > 1)
-    th::bench::report({.name = "conv_step_32_threads",
-                       .ours = one / all,
-                       .peer = 1,
-                       .peer_name = "one thread",
-                       .unit = "times",
-                       .goal = 1.7,
-                       .more_is_better = true});
+  th::bench::report_threads("conv_step_32", 10, milliseconds_of(one), milliseconds_of(all));
   return std::isfinite(sink) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

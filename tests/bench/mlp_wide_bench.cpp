@@ -10,16 +10,15 @@
 #include <cstdlib>
 #include <random>
 #include <string>
-#include <vector>
 
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/engine/kernel_threads.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/model/layers.hpp>
 #include <trainhook/model/ops.hpp>
 #include <trainhook/model/optimizers.hpp>
 
 #include "record.hpp"
+#include "threads.hpp"
 
 namespace {
 
@@ -62,37 +61,17 @@ class Ours {
 };
 
 void measure(std::int64_t width, std::int64_t batch, int steps, float& sink) {
-  const std::string name = "mlp_wide_" + std::to_string(width);
   Ours one(width, batch, 1);
   Ours all(width, batch, 0);
-  th::bench::TensorFlow tensorflow_one(name);
-  th::bench::TensorFlow tensorflow_all(name, "TRAINHOOK_BENCH_PEERS_ALL_THREADS");
-  std::vector<double> one_times;
-  std::vector<double> all_times;
-  const auto milliseconds = [&](Ours& model) {
-    return 1e3 / steps * th::bench::seconds([&] {
-             for (int i = 0; i < steps; ++i) sink += model.step();
-           });
-  };
   sink += one.step() + all.step();
-  for (int round = 0; round < 9; ++round) {
-    one_times.push_back(milliseconds(one));
-    tensorflow_one.measure();
-    all_times.push_back(milliseconds(all));
-    tensorflow_all.measure();
-  }
-  const double ours_one = th::bench::median(one_times);
-  const double ours_all = th::bench::median(all_times);
-  tensorflow_one.report({.name = name + "_tensorflow", .ours = ours_one, .unit = "ms", .goal = 1});
-  tensorflow_all.report({.name = name + "_tensorflow_threads", .ours = ours_all, .unit = "ms", .goal = 0.95});
-  if (th::detail::usable_processors() < 2) return;
-  th::bench::report({.name = name + "_threads",
-                     .ours = ours_one / ours_all,
-                     .peer = 1,
-                     .peer_name = "one thread",
-                     .unit = "times",
-                     .goal = 1.7,
-                     .more_is_better = true});
+  const auto milliseconds_of = [&, steps](Ours& model) {
+    return [&, steps] {
+      return 1e3 / steps * th::bench::seconds([&] {
+               for (int i = 0; i < steps; ++i) sink += model.step();
+             });
+    };
+  };
+  th::bench::report_threads("mlp_wide_" + std::to_string(width), 9, milliseconds_of(one), milliseconds_of(all));
 }
 
 }  // namespace
