@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
@@ -123,7 +124,7 @@ class PixelSum {
   /// Tiles of some vectors, as many as there are from `at` on.
   template <class Vector, std::size_t Vectors>
   void write_tiles(std::int64_t& at) const noexcept {
-    constexpr std::int64_t kStep = sizeof(Vector) / sizeof(T);
+    constexpr std::int64_t kStep = std::is_same_v<Vector, T> ? 1 : kVectorSize<T>;
     for (; at + kStep * std::int64_t{Vectors} <= values_; at += kStep * std::int64_t{Vectors}) {
       Vector sums[Vectors] = {};
       if (adds_) unrolled<Vectors>([&](auto v) { sums[v] = load<Vector>(result_ + at + v * kStep); });
