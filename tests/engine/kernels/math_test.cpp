@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -35,6 +36,37 @@ TEST(MathKernels, DivideNoNanGivesZeroForEachZeroDivisor) {
 
 TEST(MathKernels, ErfIsThatOfTheStandardLibrary) {
   EXPECT_EQ(unary("Erf", Tensor::of<double>({-1, 0, 0.5})), Tensor::of<double>({std::erf(-1.0), 0, std::erf(0.5)}));
+}
+
+TEST(MathKernels, ErfOfFloatsIsThatOfTheStandardLibraryButForRounding) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  Tensor x(DType::Float, {100'003});  // not as many as fill vectors
+  for (float at = -5; float& element : x.overwrite_data<float>()) element = at += 1e-4F;
+  for (const float first : {0.0F, -0.0F, 1e-30F, -kInf, kInf}) {
+    x.mutable_data<float>()[0] = first;
+    const Tensor found = unary("Erf", x);
+    for (std::size_t i = 0; i < x.data<float>().size(); ++i) {
+      const double expected = std::erf(double{x.data<float>()[i]});
+      ASSERT_NEAR(found.data<float>()[i], expected, 5e-7 * std::abs(expected)) << x.data<float>()[i];
+    }
+  }
+  std::ranges::fill(x.mutable_data<float>(), NAN);
+  const Tensor nans = unary("Erf", x);
+  EXPECT_TRUE(std::ranges::all_of(nans.data<float>(), [](float element) { return std::isnan(element); }));
+}
+
+TEST(MathKernels, RepeatAnElementForComparisonsOfMany) {
+  Tensor many(DType::Int32, {1000});
+  std::iota(many.overwrite_data<std::int32_t>().begin(), many.overwrite_data<std::int32_t>().end(), 0);
+  const Tensor greater = compared("Greater", many, Tensor(std::int32_t{700}));
+  const Tensor less = compared("Less", Tensor(std::int32_t{700}), many);
+  const Tensor sums = binary("AddV2", Tensor(std::int32_t{5}), many);
+  for (std::int32_t i = 0; i < 1000; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    EXPECT_EQ(greater.data<bool>()[at], i > 700);
+    EXPECT_EQ(less.data<bool>()[at], 700 < i);
+    EXPECT_EQ(sums.data<std::int32_t>()[at], i + 5);
+  }
 }
 
 TEST(MathKernels, WorkElementByElement) {

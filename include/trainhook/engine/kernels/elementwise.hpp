@@ -3,6 +3,8 @@
 /// Elementwise kernels from Eigen's array expressions: `Op::of(x)` or `Op::of(x, y)`.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -72,8 +74,15 @@ void binary_run(void* result, const void* x_start, std::int64_t x_stride, const 
   if constexpr (std::is_same_v<T, std::string>) {  // Eigen is for numbers
     for (std::int64_t i = 0; i < count; ++i) to[i] = Op::of(x[i * x_stride], y[i * y_stride]);
   } else if constexpr (!std::is_floating_point_v<R>) {  // one expression for all strides compiles much faster
-    using Strided = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>, 0, Eigen::InnerStride<>>;
-    to = Op::of(Strided(x, count, Eigen::InnerStride<>(x_stride)), Strided(y, count, Eigen::InnerStride<>(y_stride)));
+    const bool repeats = x_stride != y_stride;
+    std::array<T, 256> same;
+    const std::int64_t step = repeats ? (std::min)(count, static_cast<std::int64_t>(same.size())) : count;
+    if (repeats) std::fill_n(same.data(), step, x_stride == 0 ? *x : *y);
+    for (std::int64_t at = 0; at < count; at += step) {
+      const std::int64_t n = (std::min)(step, count - at);
+      to.segment(at, n) = Op::of(ConstArrayMap<T>(repeats && x_stride == 0 ? same.data() : x + at, n),
+                                 ConstArrayMap<T>(repeats && y_stride == 0 ? same.data() : y + at, n));
+    }
   } else if (x_stride == y_stride) {
     to = Op::of(ConstArrayMap<T>(x, count), ConstArrayMap<T>(y, count));
   } else if (y_stride == 0) {

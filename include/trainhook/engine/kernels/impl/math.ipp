@@ -12,6 +12,8 @@
 #include <string>
 #include <type_traits>
 
+#include <unsupported/Eigen/SpecialFunctions>
+
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
@@ -180,13 +182,7 @@ struct Cos {
   static auto of(const auto& x) { return x.cos(); }
 };
 struct Erf {
-  struct OfOne {
-    template <class T>
-    T operator()(T x) const {
-      return std::erf(x);
-    }
-  };
-  static auto of(const auto& x) { return x.unaryExpr(OfOne{}); }
+  static auto of(const auto& x) { return x.erf(); }
 };
 struct IsFinite {
   static auto of(const auto& x) { return x.isFinite(); }
