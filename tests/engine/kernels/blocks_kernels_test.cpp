@@ -175,6 +175,11 @@ TEST(Blocks, OfCopiesAreAllCopiedOnAnyNumberOfThreads) {
                    {{"Tindices", DType::Int32}, {"batch_dims", std::int64_t{0}}});
   expect_same_bits(kernels::selection(), "SelectV2", {bools({kMany}), floats({kMany}), Tensor(0.5F)}, {},
                    {DType::Float});
+  expect_same_bits(kernels::selection(), "SelectV2", {bools({1501, 1}), floats({1501, 131}), floats({131})}, {},
+                   {DType::Float});
+  for (const Tensor& condition : {bools({1501, 131}), bools({1501})})
+    expect_same_bits(kernels::selection(), "Select", {condition, floats({1501, 131}), positive({1501, 131})}, {},
+                     {DType::Float});
   expect_same_bits(kernels::array(), "Cast", {floats({kMany})}, {{"SrcT", DType::Float}, {"DstT", DType::Double}},
                    {DType::Double});
 }

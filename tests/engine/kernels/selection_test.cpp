@@ -3,11 +3,16 @@
 /// Tests of kernels, what picks elements.
 #include <trainhook/engine/kernels.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <trainhook/engine/kernels/broadcast.hpp>
 
 #include "run_op.hpp"
 
@@ -102,6 +107,37 @@ TEST(SelectionKernels, AddUpSegments) {
             Tensor::of<float>({0, 0, 0, 0, 0, 0, 5, 7, 9}, {3, 3}));
   EXPECT_EQ(run("UnsortedSegmentSum", {matrix(), ints({0, -1}), axis(1)}, attrs), Tensor::of<float>({1, 2, 3}, {1, 3}));
   EXPECT_THROW(run("UnsortedSegmentSum", {matrix(), ints({0, 1}), axis(1)}, attrs), InvalidArgumentError);
+}
+
+TEST(SelectionKernels, ChooseAsNumPyBroadcasts) {
+  const Shape shapes[] = {{2, 3, 5}, {3, 5}, {5}, {1}, {2, 1, 1}, {3, 1}, {2, 1, 5}, {}};
+  const auto numbers = [](const Shape& shape, std::int32_t first) {
+    Tensor tensor(DType::Int32, shape);
+    std::ranges::generate(tensor.overwrite_data<std::int32_t>(), [&] { return first++; });
+    return tensor;
+  };
+  for (const Shape& a : shapes) {
+    for (const Shape& b : shapes) {
+      for (const Shape& c : shapes) {
+        const Tensor yes = numbers(b, 1);
+        const Tensor no = numbers(c, 100);
+        Tensor condition(DType::Bool, a);
+        bool next = false;
+        std::ranges::generate(condition.overwrite_data<bool>(), [&] { return next = !next; });
+        const Tensor found = run("SelectV2", {condition, yes, no});
+        const Shape shape = detail::broadcast_shapes(a, detail::broadcast_shapes(b, c));
+        ASSERT_EQ(found.shape(), shape);
+        for (std::int64_t i = 0; i < shape.num_elements(); ++i) {
+          const auto at = [&](const Shape& of) {
+            return static_cast<std::size_t>(detail::offset_of(i, shape, detail::broadcast_strides(of, shape)));
+          };
+          ASSERT_EQ(found.data<std::int32_t>()[static_cast<std::size_t>(i)],
+                    condition.data<bool>()[at(a)] ? yes.data<std::int32_t>()[at(b)] : no.data<std::int32_t>()[at(c)])
+              << fmt::format("{} {} {}", a, b, c);
+        }
+      }
+    }
+  }
 }
 
 TEST(SelectionKernels, ChooseBetweenTwo) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
@@ -214,43 +215,85 @@ inline Kernel make_unsorted_segment_sum(const Node& node) {
   });
 }
 
+/// What SelectV2 chooses from: all elements of an input, of which `step` is 1, or one of them for all, with `step` 0.
+template <class T>
+struct Choice {
+  const T* from;
+  std::int64_t step;
+};
+
+/// Chooses `count` contiguous elements of the result. The steps are constants in the loop, and there is no branch in
+/// it, so that the compiler makes vectors of it.
+template <class T>
+void select_run(T* to, Choice<bool> condition, Choice<T> yes, Choice<T> no, std::int64_t count) {
+  if (condition.step == 0) {
+    const Choice<T>& chosen = *condition.from ? yes : no;
+    if (chosen.step == 0) {
+      std::fill_n(to, count, *chosen.from);
+    } else {
+      std::copy_n(chosen.from, count, to);
+    }
+    return;
+  }
+  const auto choose = [&](auto yes_step, auto no_step) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T& y = yes.from[i * yes_step];
+      const T& n = no.from[i * no_step];
+      if constexpr (std::is_unsigned_v<T>) {
+        to[i] = static_cast<T>(n ^ ((y ^ n) & static_cast<T>(-static_cast<int>(condition.from[i]))));
+      } else {
+        to[i] = condition.from[i] ? y : n;
+      }
+    }
+  };
+  constexpr std::integral_constant<std::int64_t, 0> kSame;
+  constexpr std::integral_constant<std::int64_t, 1> kNext;
+  if (yes.step != 0 && no.step != 0) return choose(kNext, kNext);
+  if (yes.step != 0) return choose(kNext, kSame);
+  if (no.step != 0) return choose(kSame, kNext);
+  choose(kSame, kSame);
+}
+
 inline void select(KernelContext& context) {
   const Shape whole = broadcast_shapes(context.shape(0), broadcast_shapes(context.shape(1), context.shape(2)));
-  const Ints choice = broadcast_strides(context.shape(0), whole);
-  const Ints yes = broadcast_strides(context.shape(1), whole);
-  const Ints no = broadcast_strides(context.shape(2), whole);
+  std::array<Ints, 3> strides;
   std::array<std::int64_t, 3> steps{};
   bool is_simple = true;  // each input has all elements, or one for all
   for (std::size_t i = 0; i < 3; ++i) {
+    strides[i] = broadcast_strides(context.shape(i), whole);
     steps[i] = context.shape(i) == whole ? 1 : 0;
     is_simple = is_simple && (steps[i] == 1 || context.shape(i).num_elements() == 1);
   }
   const bool* condition = context.data<bool>(0).data();
   Tensor& out = context.output(0, context.input(1).dtype(), whole);
+  if (out.num_elements() == 0) return;
   visit_storage(out.dtype(), [&]<class T>() {
     T* to = stored_for_writing<T>(out);
     const T* if_true = stored<T>(context.input(1));
     const T* if_false = stored<T>(context.input(2));
     if (is_simple) {
       for_each_block(context, {whole.num_elements(), 1}, [&](const Block& block) {
-        for (std::int64_t at = block.begin; at < block.end; ++at)
-          to[at] = condition[at * steps[0]] ? if_true[at * steps[1]] : if_false[at * steps[2]];
+        const auto begin = [&](std::size_t i) { return block.begin * steps[i]; };
+        select_run<T>(to + block.begin, {condition + begin(0), steps[0]}, {if_true + begin(1), steps[1]},
+                      {if_false + begin(2), steps[2]}, block.size());
       });
       return;
     }
-    std::array<std::int64_t, kMaxRank> index{};
-    for (std::int64_t at = 0; at < whole.num_elements(); ++at) {
-      std::int64_t c = 0;
-      std::int64_t y = 0;
-      std::int64_t n = 0;
-      for (std::size_t i = 0; i < whole.rank(); ++i) {
-        c += index[i] * choice[i];
-        y += index[i] * yes[i];
-        n += index[i] * no[i];
+    const std::size_t last = whole.rank() - 1;
+    for_each_block(context, {whole.num_elements() / whole[last], whole[last]}, [&](const Block& block) {
+      std::array<std::int64_t, kMaxRank> index{};
+      std::int64_t rest = block.begin;
+      for (std::size_t axis = last; axis-- > 0; rest /= whole[axis]) index[axis] = rest % whole[axis];
+      for (std::int64_t run = block.begin; run < block.end; ++run) {
+        std::array<std::int64_t, 3> at{};
+        for (std::size_t i = 0; i < 3; ++i) {
+          for (std::size_t axis = 0; axis < last; ++axis) at[i] += index[axis] * strides[i][axis];
+        }
+        select_run<T>(to + run * whole[last], {condition + at[0], strides[0][last]},
+                      {if_true + at[1], strides[1][last]}, {if_false + at[2], strides[2][last]}, whole[last]);
+        for (std::size_t axis = last; axis-- > 0 && ++index[axis] == whole[axis];) index[axis] = 0;
       }
-      to[at] = condition[c] ? if_true[y] : if_false[n];
-      for (std::size_t i = whole.rank(); i-- > 0 && ++index[i] == whole[i];) index[i] = 0;
-    }
+    });
   });
 }
 
@@ -265,15 +308,19 @@ inline void select_rows(KernelContext& context) {
   Tensor& out = context.output(0, context.input(1).dtype(), shape);
   if (out.num_elements() == 0) return;
   const std::int64_t each = shape.num_elements() / condition.num_elements();
+  const bool* holds = context.data<bool>(0).data();
   visit_storage(out.dtype(), [&]<class T>() {
     T* to = stored_for_writing<T>(out);
     const T* if_true = stored<T>(context.input(1));
     const T* if_false = stored<T>(context.input(2));
-    for (const bool holds : context.data<bool>(0)) {
-      to = std::copy_n(holds ? if_true : if_false, each, to);
-      if_true += each;
-      if_false += each;
-    }
+    for_each_block(context, {condition.num_elements(), each}, [&](const Block& block) {
+      const auto run = [&](std::int64_t row, std::int64_t step, std::int64_t count) {
+        const std::int64_t at = row * each;
+        select_run<T>(to + at, {holds + row, step}, {if_true + at, 1}, {if_false + at, 1}, count);
+      };
+      if (each == 1) return run(block.begin, 1, block.size());
+      for (std::int64_t row = block.begin; row < block.end; ++row) run(row, 0, each);
+    });
   });
 }
 
