@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Fetches the archives of packages.txt with their client, compares them with their checksums, and unpacks the listed files into
-# build/interop/collection/files: fetch.sh <python>. Some 130 MB. What is there already is not fetched again.
+# build/interop/collection/files: fetch.sh <python>. Some 170 MB. What is there already is not fetched again.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
