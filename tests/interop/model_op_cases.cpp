@@ -113,6 +113,19 @@ void add_normalization(Cases& cases) {
                        // What a gradient needs is left open if there is no training.
                        for (std::size_t i = 0; i < (is_training ? 5 : 3); ++i) c.out(outputs[i]);
                      }});
+    for (const auto& [format, shape] :
+         {std::pair{"NCHW", Shape{3, 2, 4, 5}}, {"NDHWC", Shape{3, 4, 5, 1, 2}}, {"NCDHW", Shape{3, 2, 4, 5, 2}}}) {
+      cases.push_back(
+          {"FusedBatchNormV3", [=, format = std::string(format), shape = shape](Case& c) {
+             std::vector<Output> in = inputs(c, is_training ? 0 : 2);
+             in[0] = c.in(shape);
+             const Output y =
+                 c.raw("FusedBatchNormV3", in,
+                       {{"T", c.dtype}, {"U", c.dtype}, {"data_format", format}, {"is_training", is_training}})[0];
+             // TensorFlow has no gradient of planes if there is no training.
+             c.out(is_training || format == "NDHWC" ? y : th::stop_gradient(y));
+           }});
+    }
   }
 }
 

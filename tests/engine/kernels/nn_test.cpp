@@ -39,9 +39,17 @@ TEST(NnKernels, AddABiasToTheLastDimension) {
   EXPECT_EQ(run("BiasAddGrad", {Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2})}, kNhwc), Tensor::of<float>({9, 12}));
   EXPECT_THROW(run("BiasAdd", {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<float>({10})}, kNhwc),
                InvalidArgumentError);
-  EXPECT_THROW(run("BiasAdd", {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<float>({10, 20})},
-                   {{"data_format", std::string("NCHW")}}),
-               UnimplementedError);
+}
+
+TEST(NnKernels, AddABiasToTheSecondDimension) {
+  const Attrs nchw{{"data_format", std::string("NCHW")}};
+  const Tensor x = Tensor::of<std::int32_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {2, 3, 2});
+  EXPECT_EQ(run("BiasAdd", {x, Tensor::of<std::int32_t>({10, 20, 30})}, nchw),
+            Tensor::of<std::int32_t>({11, 12, 23, 24, 35, 36, 17, 18, 29, 30, 41, 42}, {2, 3, 2}));
+  EXPECT_EQ(run("BiasAddGrad", {x}, nchw), Tensor::of<std::int32_t>({18, 26, 34}));
+  EXPECT_EQ(run("BiasAddGrad", {Tensor(DType::Float, {0, 2, 3})}, nchw), Tensor::of<float>({0, 0}));
+  EXPECT_THROW(run("BiasAdd", {x, Tensor::of<std::int32_t>({10, 20})}, nchw), InvalidArgumentError);
+  EXPECT_THROW(run("BiasAddGrad", {Tensor::of<float>({1, 2})}, nchw), InvalidArgumentError);
 }
 
 TEST(NnKernels, Activate) {

@@ -78,5 +78,75 @@ TEST(NormalizationKernels, GradientOfABatchThatIsNormalizedByItselfSumsToZero) {
   EXPECT_NEAR(dx[0] + dx[2] + dx[4] + dx[6], 0, 1e-6);
 }
 
+/// The 2 channels of images as planes: their second dimension, not their last.
+Tensor as_planes(const Tensor& images, Shape shape) {
+  Tensor planes(DType::Float, shape);
+  const std::int64_t pixels = shape.num_elements() / shape[0] / 2;
+  for (std::int64_t i = 0; i < shape.num_elements(); ++i) {
+    const std::int64_t image = i / (2 * pixels);
+    const std::int64_t channel = i / pixels % 2;
+    planes.mutable_data<float>()[i] = images.data<float>()[(image * pixels + i % pixels) * 2 + channel];
+  }
+  return planes;
+}
+
+/// Both ops; the first result of each is images.
+std::vector<Tensor> normalized_and_gradients(const Tensor& images, const Tensor& gradient, const std::string& format,
+                                             bool is_training) {
+  const Attrs attrs{{"T", DType::Float},
+                    {"U", DType::Float},
+                    {"data_format", format},
+                    {"epsilon", 0.01F},
+                    {"is_training", is_training}};
+  const Tensor mean = Tensor::of<float>({2, 3});
+  std::vector<Tensor> results =
+      test::run_op(kernels::normalization(), "FusedBatchNormV3", {images, kScale, kOffset, mean, kScale}, attrs,
+                   std::vector<DType>(6, DType::Float));
+  const std::vector<Tensor> grads =
+      test::run_op(kernels::normalization(), "FusedBatchNormGradV3", {gradient, images, kScale, mean, kScale, mean},
+                   attrs, std::vector<DType>(5, DType::Float));
+  results.insert(results.end(), grads.begin(), grads.end());
+  return results;
+}
+
+TEST(NormalizationKernels, TakeChannelsAsTheLastOrTheSecondDimension) {
+  struct Row {
+    std::string last, first;
+    Shape shape, planes;
+  };
+  for (const auto& [last, first, shape, planes] :
+       {Row{"NHWC", "NCHW", {2, 2, 3, 2}, {2, 2, 2, 3}}, Row{"NDHWC", "NCDHW", {2, 3, 1, 2, 2}, {2, 2, 3, 1, 2}}}) {
+    Tensor images(DType::Float, shape);
+    Tensor gradient(DType::Float, shape);
+    for (std::size_t i = 0; i < 24; ++i) {
+      images.mutable_data<float>()[i] = static_cast<float>(i * i % 17);
+      gradient.mutable_data<float>()[i] = static_cast<float>(i * i % 13) - 5;
+    }
+    for (const bool is_training : {true, false}) {
+      std::vector<Tensor> expected = normalized_and_gradients(images, gradient, last, is_training);
+      for (const std::size_t i : {0U, 6U}) expected[i] = as_planes(expected[i], planes);
+      EXPECT_EQ(normalized_and_gradients(as_planes(images, planes), as_planes(gradient, planes), first, is_training),
+                expected)
+          << first;
+    }
+  }
+  EXPECT_THROW(normalized_and_gradients(kImages, kImages, "NCDHW", true), InvalidArgumentError);
+}
+
+TEST(NormalizationKernels, NormalizePlanesAsTensorFlowDoes) {
+  const Tensor images = Tensor::of<float>({1, 2, 3, 6, 10, 20, 30, 60}, {1, 2, 2, 2});
+  const std::vector<Tensor> out = normalized_and_gradients(images, images, "NCHW", true);
+  const auto expect_near = [](const Tensor& actual, const std::vector<float>& expected, float tolerance) {
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(actual.data<float>()[i], expected[i], tolerance * std::abs(expected[i]));
+  };
+  expect_near(out[0], {-1.635042F, -0.567521F, 0.5F, 3.7025628F, -2.0690298F, -1.5345149F, -1, 0.6035445F}, 1e-6F);
+  expect_near(out[2], {4.666667F, 466.6667F}, 1e-6F);
+  expect_near(out[6], {1.7405545F, -1.4106913F, -4.5619369F, -14.015675F, -8019.605F, -19437.803F, -30856, -65110.598F},
+              1e-5F);
+  expect_near(out[7], {18.338985F, 4616.9727F}, 1e-6F);
+  expect_near(out[8], {12, 120}, 1e-6F);
+}
+
 }  // namespace
 }  // namespace trainhook

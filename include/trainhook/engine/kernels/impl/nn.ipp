@@ -59,17 +59,55 @@ void bias_add_grad(KernelContext& context) {
   });
 }
 
-inline void require_nhwc(const Node& node) {
-  if (node.attr<std::string>("data_format") != "NHWC")
-    throw UnimplementedError("{} '{}': data_format must be NHWC", node.type(), node.name());
+/// A tensor whose channels are its second dimension, NCHW: images of planes.
+struct Planes {
+  std::int64_t images;
+  std::int64_t channels;
+  std::int64_t size;  // of a plane
+};
+[[nodiscard]] inline Planes planes_of(const Shape& shape) {
+  if (shape.rank() < 2) throw InvalidArgumentError("{} has no second dimension, the channels", shape);
+  return {shape[0], shape[1], product_of(shape, 2, shape.rank())};
 }
+
+template <class T>
+void bias_add_to_planes(KernelContext& context) {
+  const Planes planes = planes_of(context.shape(0));
+  if (context.shape(1) != Shape{planes.channels})
+    throw InvalidArgumentError("the bias must be a vector of {} elements", planes.channels);
+  const T* const x = context.data<T>(0).data();
+  const T* const bias = context.data<T>(1).data();
+  T* const result = context.output<T>(0, context.shape(0)).data();
+  for_each_block(context, {planes.images * planes.channels, planes.size}, [&](const Block& block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i)
+      ArrayMap<T>(result + i * planes.size, planes.size) =
+          ConstArrayMap<T>(x + i * planes.size, planes.size) + bias[i % planes.channels];
+  });
+}
+
+template <class T>
+void bias_add_grad_of_planes(KernelContext& context) {
+  const Planes planes = planes_of(context.shape(0));
+  const T* const gradient = context.data<T>(0).data();
+  ArrayMap<T> result = output_array<T>(context, 0, Shape{planes.channels});
+  for_each_block(context, {planes.channels, planes.images * planes.size}, [&](const Block& block) {
+    for (std::int64_t channel = block.begin; channel < block.end; ++channel) {
+      T sum = 0;
+      for (std::int64_t image = 0; image < planes.images; ++image)
+        sum += ConstArrayMap<T>(gradient + (image * planes.channels + channel) * planes.size, planes.size).sum();
+      result[channel] = sum;
+    }
+  });
+}
+
+inline bool is_nchw(const Node& node) { return node.attr<std::string>("data_format") == "NCHW"; }
 inline Kernel make_bias_add(const Node& node) {
-  require_nhwc(node);
-  return kernel_for(NumberTypes{}, node, "T", []<class T>() { return Kernel(bias_add<T>); });
+  return kernel_for(NumberTypes{}, node, "T",
+                    [&]<class T>() { return Kernel(is_nchw(node) ? bias_add_to_planes<T> : bias_add<T>); });
 }
 inline Kernel make_bias_add_grad(const Node& node) {
-  require_nhwc(node);
-  return kernel_for(NumberTypes{}, node, "T", []<class T>() { return Kernel(bias_add_grad<T>); });
+  return kernel_for(NumberTypes{}, node, "T",
+                    [&]<class T>() { return Kernel(is_nchw(node) ? bias_add_grad_of_planes<T> : bias_add_grad<T>); });
 }
 
 // Activations. NaN stays NaN: Eigen's max and min, like those of std, keep their first argument then.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of normalization over a batch of images [batch, height, width, channels], with its gradient.
+/// Kernels of normalization over a batch of images, with its gradient. The channels are the last dimension or the
+/// second.
 #pragma once
 
 #include <trainhook/engine/kernels.hpp>
@@ -20,19 +21,61 @@ namespace detail {
 
 using namespace trainhook::detail;
 
-using Pixels2D = ConstTableMap<float>;  // a row for each pixel of each image
-
 struct BatchNormAttrs {
   float epsilon = 0;
   float factor = 1;
   bool is_training = true;
+  std::size_t rank = 4;
 };
 
-/// Input `i`, images, as a row of channels for each pixel.
-inline Pixels2D pixels(const KernelContext& context, std::size_t i) {
+/// Images as a row of channels for each pixel. `kStride` is the distance of a pixel's channels: 1 if they are
+/// contiguous, or Eigen::Dynamic if each channel is a plane.
+template <class Array, int kStride>
+class PixelTable {
+ public:
+  using Row = Eigen::Map<Array, Eigen::Unaligned, Eigen::InnerStride<kStride>>;
+
+  /// @throws InvalidArgumentError unless the images have this rank.
+  PixelTable(typename Row::PointerType data, const Shape& shape, std::size_t rank) : data_(data) {
+    if (shape.rank() != rank) throw InvalidArgumentError("images must be of rank {}, not {}", rank, shape);
+    const std::size_t axis = kStride == 1 ? rank - 1 : 1;
+    plane_ = product_of(shape, axis + 1, rank);
+    rows_ = product_of(shape, 0, axis) * plane_;
+    cols_ = shape[axis];
+  }
+
+  [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
+  [[nodiscard]] std::int64_t cols() const noexcept { return cols_; }
+
+  [[nodiscard]] Row row(std::int64_t i) const {
+    if constexpr (kStride == 1) {
+      return {data_ + i * cols_, cols_};
+    } else {
+      return {data_ + i / plane_ * plane_ * cols_ + i % plane_, cols_, Eigen::InnerStride<kStride>(plane_)};
+    }
+  }
+  /// The row in double.
+  [[nodiscard]] auto wide(std::int64_t i) const { return row(i).template cast<double>(); }
+
+ private:
+  typename Row::PointerType data_;
+  std::int64_t plane_;  // the elements between two channels of a pixel
+  std::int64_t rows_;
+  std::int64_t cols_;
+};
+
+template <int kStride>
+using ConstPixels = PixelTable<const Eigen::ArrayXf, kStride>;
+
+template <int kStride>
+ConstPixels<kStride> pixels(const KernelContext& context, std::size_t i, const BatchNormAttrs& attrs) {
+  return {context.data<float>(i).data(), context.shape(i), attrs.rank};
+}
+/// Output 0, of the shape of input `i`.
+template <int kStride>
+PixelTable<Eigen::ArrayXf, kStride> pixels_like(const KernelContext& context, std::size_t i) {
   const Shape& shape = context.shape(i);
-  if (shape.rank() != 4) throw InvalidArgumentError("images must be of rank 4, not {}", shape);
-  return {context.data<float>(i).data(), product_of(shape, 0, 3), shape[3]};
+  return {context.output<float>(0, shape).data(), shape, shape.rank()};
 }
 
 /// Input `i`, a number for each channel.
@@ -48,14 +91,14 @@ inline ArrayMap<float> channel_output(const KernelContext& context, std::size_t 
 }
 
 /// The pixels in blocks. An element costs more than an addition: it is converted to double.
-inline Blocks blocks_of(const Pixels2D& x, std::int64_t least = 1) { return {x.rows(), 2 * x.cols(), least}; }
+Blocks blocks_of(const auto& pixels, std::int64_t least = 1) { return {pixels.rows(), 2 * pixels.cols(), least}; }
 
 /// Computes sums over the pixels, in double precision. Uses the kernel's scratch memory.
 class PixelSums {
  public:
   /// Has memory for `vectors` numbers of each channel, too.
-  PixelSums(const KernelContext& context, const Pixels2D& x, std::int64_t vectors)
-      : context_(context), channels_(x.cols()), blocks_(blocks_of(x, 16)) {
+  PixelSums(const KernelContext& context, const auto& pixels, std::int64_t vectors)
+      : context_(context), channels_(pixels.cols()), blocks_(blocks_of(pixels, 16)) {
     const auto channels = static_cast<std::size_t>(channels_);
     memory_ = context.scratch<double>(static_cast<std::size_t>(vectors) * channels + blocks_.parts(channels));
     parts_ = memory_ + vectors * channels_;
@@ -82,20 +125,18 @@ class PixelSums {
   double* parts_;
 };
 
-/// Row `i` as a column of doubles.
-inline auto wide(const Pixels2D& table, std::int64_t i) { return table.row(i).transpose().cast<double>(); }
-
 /// Computes mean and variance of the batch. The variance divides by the count itself.
-inline void measure(const Pixels2D& x, const PixelSums& sums, ArrayMap<double> mean, ArrayMap<double> variance) {
-  const auto count = static_cast<double>((std::max)(x.rows(), Eigen::Index{1}));
-  sums.compute(mean, [&](std::int64_t i) { return wide(x, i); });
+void measure(const auto& x, const PixelSums& sums, ArrayMap<double> mean, ArrayMap<double> variance) {
+  const auto count = static_cast<double>((std::max)(x.rows(), std::int64_t{1}));
+  sums.compute(mean, [&](std::int64_t i) { return x.wide(i); });
   mean /= count;
-  sums.compute(variance, [&](std::int64_t i) { return (wide(x, i) - mean).square(); });
+  sums.compute(variance, [&](std::int64_t i) { return (x.wide(i) - mean).square(); });
   variance /= count;
 }
 
-inline void normalize_batch(KernelContext& context, const BatchNormAttrs& attrs) {
-  const Pixels2D x = pixels(context, 0);
+template <int kStride>
+void normalize_batch(KernelContext& context, const BatchNormAttrs& attrs) {
+  const ConstPixels<kStride> x = pixels<kStride>(context, 0, attrs);
   const std::int64_t channels = x.cols();
   const auto scale = channel_input(context, 1, channels);
   const auto offset = channel_input(context, 2, channels);
@@ -126,16 +167,17 @@ inline void normalize_batch(KernelContext& context, const BatchNormAttrs& attrs)
   channel_output(context, 4, channels) = variance.cast<float>();
   context.output<float>(5, Shape{})[0] = 0;
   variance = (variance + static_cast<double>(attrs.epsilon)).sqrt().inverse() * scale.cast<double>();
-  TableMap<float> y(context.output<float>(0, context.shape(0)).data(), x.rows(), channels);
+  const auto y = pixels_like<kStride>(context, 0);
   for_each_block(context, blocks_of(x), [&](const Block& block) {
     for (std::int64_t i = block.begin; i < block.end; ++i)
-      y.row(i) = ((wide(x, i) - mean) * variance + offset.cast<double>()).cast<float>().transpose();
+      y.row(i) = ((x.wide(i) - mean) * variance + offset.cast<double>()).template cast<float>();
   });
 }
 
-inline void normalize_batch_gradient(KernelContext& context, const BatchNormAttrs& attrs) {
-  const Pixels2D gradient = pixels(context, 0);
-  const Pixels2D x = pixels(context, 1);
+template <int kStride>
+void normalize_batch_gradient(KernelContext& context, const BatchNormAttrs& attrs) {
+  const ConstPixels<kStride> gradient = pixels<kStride>(context, 0, attrs);
+  const ConstPixels<kStride> x = pixels<kStride>(context, 1, attrs);
   if (context.shape(0) != context.shape(1))
     throw InvalidArgumentError("the gradient has shape {}, the images {}", context.shape(0), context.shape(1));
   const std::int64_t channels = x.cols();
@@ -147,15 +189,15 @@ inline void normalize_batch_gradient(KernelContext& context, const BatchNormAttr
   mean = channel_input(context, 3, channels).cast<double>();
   inverse_deviation =
       (channel_input(context, 4, channels).cast<double>() + static_cast<double>(attrs.epsilon)).sqrt().inverse();
-  sums.compute(sum, [&](std::int64_t i) { return wide(gradient, i); });
-  sums.compute(sum_of_centered, [&](std::int64_t i) { return wide(gradient, i) * (wide(x, i) - mean); });
+  sums.compute(sum, [&](std::int64_t i) { return gradient.wide(i); });
+  sums.compute(sum_of_centered, [&](std::int64_t i) { return gradient.wide(i) * (x.wide(i) - mean); });
   const auto scale = channel_input(context, 2, channels);
-  channel_output(context, 1, channels) = (sum_of_centered * inverse_deviation).cast<float>();
+  channel_output(context, 1, channels) = (sum_of_centered * inverse_deviation).template cast<float>();
   channel_output(context, 2, channels) = sum.cast<float>();
   channel_output(context, 3, 0);
   channel_output(context, 4, 0);
   if (attrs.is_training) {
-    const auto count = static_cast<double>((std::max)(x.rows(), Eigen::Index{1}));
+    const auto count = static_cast<double>((std::max)(x.rows(), std::int64_t{1}));
     sum /= count;
     sum_of_centered *= inverse_deviation.square() / count;
   } else {
@@ -163,34 +205,36 @@ inline void normalize_batch_gradient(KernelContext& context, const BatchNormAttr
     sum_of_centered.setZero();
   }
   inverse_deviation *= scale.cast<double>();
-  TableMap<float> result(context.output<float>(0, context.shape(1)).data(), x.rows(), channels);
+  const auto result = pixels_like<kStride>(context, 1);
   for_each_block(context, blocks_of(x), [&](const Block& block) {
-    for (std::int64_t i = block.begin; i < block.end; ++i) {
-      result.row(i) = ((wide(gradient, i) - sum - (wide(x, i) - mean) * sum_of_centered) * inverse_deviation)
-                          .cast<float>()
-                          .transpose();
-    }
+    for (std::int64_t i = block.begin; i < block.end; ++i)
+      result.row(i) =
+          ((gradient.wide(i) - sum - (x.wide(i) - mean) * sum_of_centered) * inverse_deviation).template cast<float>();
   });
 }
 
-/// The kernel that calls `Code(context, attributes)`.
-template <void (*Code)(KernelContext&, const BatchNormAttrs&)>
+using BatchNormCode = void (*)(KernelContext&, const BatchNormAttrs&);
+
+/// The kernel that calls one of these with the attributes.
+template <BatchNormCode ChannelsLast, BatchNormCode ChannelsFirst>
 Kernel make_batch_norm(const Node& node) {
-  if (node.attr<std::string>("data_format") != "NHWC")
-    throw UnimplementedError("{} '{}': data_format must be NHWC", node.type(), node.name());
+  const std::string format = node.attr<std::string>("data_format");
   const BatchNormAttrs attrs{
       .epsilon = node.attr<float>("epsilon"),
       .factor = node.has_attr("exponential_avg_factor") ? node.attr<float>("exponential_avg_factor") : 1,
-      .is_training = node.attr<bool>("is_training")};
+      .is_training = node.attr<bool>("is_training"),
+      .rank = format.size()};
+  const BatchNormCode code = format.ends_with('C') ? ChannelsLast : ChannelsFirst;
   return kernel_for(DTypes<float>{}, node, "T", [&]<class T>() {
     return kernel_for(DTypes<float>{}, node, "U",
-                      [=]<class U>() { return Kernel([=](KernelContext& context) { Code(context, attrs); }); });
+                      [=]<class U>() { return Kernel([=](KernelContext& context) { code(context, attrs); }); });
   });
 }
 
 inline constexpr std::array kNormalization{
-    KernelDef{.type = "FusedBatchNormV3", .make = make_batch_norm<normalize_batch>},
-    KernelDef{.type = "FusedBatchNormGradV3", .make = make_batch_norm<normalize_batch_gradient>},
+    KernelDef{.type = "FusedBatchNormV3", .make = make_batch_norm<normalize_batch<1>, normalize_batch<Eigen::Dynamic>>},
+    KernelDef{.type = "FusedBatchNormGradV3",
+              .make = make_batch_norm<normalize_batch_gradient<1>, normalize_batch_gradient<Eigen::Dynamic>>},
 };
 
 }  // namespace detail

@@ -93,8 +93,7 @@ inline constexpr std::string_view kBiasAddAttrs = "T:number data_format:string{N
 
 // The ops of gradients. Two of them have a gradient themselves.
 
-inline Grads bias_add_grad_grad(const GradientContext& c) { return {broadcast_to(c.grad(), shape_tensor(c.input(0)))}; }
-
+inline Grads bias_add_grad_grad(const GradientContext& c);
 inline Grads relu_grad_grad(const GradientContext& c);
 
 inline constexpr OpDef kBiasAddGradOp{"BiasAddGrad", "T -> T", kBiasAddAttrs, bias_add_grad_shape, bias_add_grad_grad};
@@ -172,6 +171,13 @@ inline Grads l2_loss_grad(const GradientContext& c) { return {multiply(c.input(0
 inline Grads check_numerics_grad(const GradientContext& c) { return {c.grad()}; }
 
 inline constexpr OpDef kBiasAddOp{"BiasAdd", "T T -> T", kBiasAddAttrs, bias_add_shape, bias_add_grad};
+
+/// The same bias for all of the input.
+Grads bias_add_grad_grad(const GradientContext& c) {
+  return {add_op(kBiasAddOp, {}, {zeros_like(c.input(0)), c.grad()},
+                 {{"data_format", c.node().attr<std::string>("data_format")}})};
+}
+
 inline constexpr OpDef kCheckNumericsOp{"CheckNumerics", "T -> T", "T:floating message:string", shape_rules::like<0>,
                                         check_numerics_grad};
 inline constexpr OpDef kEluOp{"Elu", "T -> T", kFloating, shape_rules::like<0>, elu_grad};
