@@ -170,6 +170,9 @@ void add_partitions(Cases& cases) {
                      },
                      Mode::Values, false});
   }
+  cases.push_back({"Bucketize", [](Case& c) {
+                     c.out(c.raw("Bucketize", {c.in({3, 4})}, {{"boundaries", std::vector<float>{-1, 0, 0.1F, 1}}}));
+                   }});
   cases.push_back({"ComputeAccidentalHits",
                    [](Case& c) {
                      const Output candidates = th::constant(c.graph, th::Tensor::of<std::int64_t>({3, 1, 6, 2}));

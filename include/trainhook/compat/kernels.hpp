@@ -20,7 +20,7 @@ namespace kernels {
 /// Kernels of local response normalization, with its gradient.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup local_response() noexcept;
 
-/// Kernels of partitions, counts and differences of elements, sparse and accidental hits.
+/// Kernels of partitions, buckets, counts and differences of elements, sparse and accidental hits.
 [[nodiscard]] TRAINHOOK_DECL KernelGroup partition() noexcept;
 
 /// Kernels that rearrange elements: space, depth and batch, padding, sequences, bands.

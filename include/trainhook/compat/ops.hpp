@@ -21,7 +21,7 @@ namespace detail {
 /// LRN and LRNGrad.
 [[nodiscard]] TRAINHOOK_DECL OpFamily local_response_ops() noexcept;
 
-/// BroadcastArgs, ComputeAccidentalHits, DynamicPartition, IdentityN, ListDiff, SparseToDense, Unique,
+/// BroadcastArgs, Bucketize, ComputeAccidentalHits, DynamicPartition, IdentityN, ListDiff, SparseToDense, Unique,
 /// UniqueWithCounts.
 [[nodiscard]] TRAINHOOK_DECL OpFamily partition_ops() noexcept;
 

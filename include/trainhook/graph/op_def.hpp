@@ -37,11 +37,11 @@ struct OpDef {
   std::string_view signature{};
 
   /// The attributes, `name:kind` or `name:kind=default`, separated by spaces; those that only the signature names may
-  /// be left out here. A kind is `int`, `float`, `bool`, `string`, `shape`, `tensor`, `ints`, `types`, `shapes`, or
-  /// what dtypes are allowed: `type` (any), `number`, `real`, `floating`, `inexact` (floating or complex), the name of
-  /// one, or a list such as `{uint8,floating}`. `int>0` and `types>0` ask for a larger number, or a longer list, than
-  /// the digit; `string{SAME,VALID}` lists what is allowed. TensorFlow leaves attributes out of files if they have
-  /// their default.
+  /// be left out here. A kind is `int`, `float`, `bool`, `string`, `shape`, `tensor`, `ints`, `floats`, `types`,
+  /// `shapes`, or what dtypes are allowed: `type` (any), `number`, `real`, `floating`, `inexact` (floating or complex),
+  /// the name of one, or a list such as `{uint8,floating}`. `int>0` and `types>0` ask for a larger number, or a longer
+  /// list, than the digit; `string{SAME,VALID}` lists what is allowed. TensorFlow leaves attributes out of files if
+  /// they have their default.
   std::string_view attrs{};
 
   ShapeRule shape = nullptr;        ///< null: the outputs' shapes are unknown until the graph runs

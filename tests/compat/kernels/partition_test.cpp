@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tests of kernels of partitions, counts of equal elements, sparse and accidental hits.
+/// Tests of kernels of partitions, buckets, counts of equal elements, sparse and accidental hits.
 #include <trainhook/compat/kernels.hpp>
 
 #include <cstdint>
@@ -32,6 +32,22 @@ TEST(PartitionKernels, RowsGoToTheirPartInOrder) {
   EXPECT_EQ(parts(Tensor::of<std::int32_t>({0, 0, 0}))[1].shape(), (Shape{0, 2}));
   EXPECT_THROW(static_cast<void>(parts(Tensor::of<std::int32_t>({0, 2, 0}))), InvalidArgumentError);
   EXPECT_THROW(static_cast<void>(parts(Tensor::of<std::int32_t>({0, 0}))), InvalidArgumentError);
+}
+
+TEST(PartitionKernels, FindTheBucketOfEachNumberAsTensorFlowDoes) {
+  const auto buckets = [](const Tensor& x, const AttrValue& boundaries) {
+    return run("Bucketize", {x}, {{"T", x.dtype()}, {"boundaries", boundaries}}, {DType::Int32}).front();
+  };
+  const std::vector<float> boundaries{0, 0.1F, 10};
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(buckets(Tensor::of<float>({-5, 0, 0.1F, 10, 100, kNan, kInfinity, -kInfinity}, {2, 4}), boundaries),
+            Tensor::of<std::int32_t>({0, 1, 2, 3, 3, 3, 3, 0}, {2, 4}));
+  EXPECT_EQ(buckets(Tensor::of<std::int64_t>({-5, 0, 10, 11}), boundaries), Tensor::of<std::int32_t>({0, 1, 3, 3}));
+  EXPECT_EQ(buckets(Tensor::of<double>({0.1}), boundaries), Tensor::of<std::int32_t>({1})) << "0.1F is above 0.1";
+  EXPECT_EQ(buckets(Tensor::of<float>({1, 2}), std::vector<float>{1, 1}), Tensor::of<std::int32_t>({2, 2}));
+  EXPECT_EQ(buckets(Tensor::of<float>({1}), std::vector<std::int64_t>()), Tensor::of<std::int32_t>({0}));
+  EXPECT_THROW(buckets(Tensor::of<float>({1}), std::vector<float>{3, 1}), InvalidArgumentError);
 }
 
 TEST(PartitionKernels, FindTheDifferentElementsOfAVector) {

@@ -63,6 +63,7 @@ inline bool is_of_kind(const AttrValue& value, std::string_view kind) {
   if (kind == "shape") return std::holds_alternative<PartialShape>(value);
   if (kind == "tensor") return std::holds_alternative<Tensor>(value);
   if (kind == "ints") return ints != nullptr;
+  if (kind == "floats") return is_empty_list || std::holds_alternative<std::vector<float>>(value);
   if (kind == "types") return is_empty_list || std::holds_alternative<std::vector<DType>>(value);
   if (kind == "shapes") return is_empty_list || std::holds_alternative<std::vector<PartialShape>>(value);
   return std::holds_alternative<DType>(value);

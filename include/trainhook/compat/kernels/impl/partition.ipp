@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Kernels of partitions, counts of equal elements, sparse and accidental hits.
+/// Kernels of partitions, buckets, counts of equal elements, sparse and accidental hits.
 #pragma once
 
 #include <trainhook/compat/kernels.hpp>
@@ -14,8 +14,10 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
@@ -32,6 +34,30 @@ void broadcast_args(KernelContext& context) {
       broadcast_shapes(shape_of_ints(ints_of(context.input(0))), shape_of_ints(ints_of(context.input(1))));
   const std::span<T> dims = context.output<T>(0, Shape{static_cast<std::int64_t>(whole.rank())});
   for (std::size_t i = 0; i < whole.rank(); ++i) dims[i] = static_cast<T>(whole[i]);
+}
+
+/// How many of the boundaries are no larger than each element; for NaN all of them.
+template <class T>
+void bucketize(KernelContext& context, const std::vector<float>& boundaries) {
+  const std::span<const T> x = context.data<T>(0);
+  const std::span<std::int32_t> buckets = context.output<std::int32_t>(0, context.shape(0));
+  for_each_block(context, {std::ssize(x), 16}, [&](const Block& block) {
+    for (auto i = static_cast<std::size_t>(block.begin); i < static_cast<std::size_t>(block.end); ++i) {
+      const auto above = std::upper_bound(boundaries.begin(), boundaries.end(), x[i],
+                                          [](T element, float boundary) { return element < boundary; });
+      buckets[i] = static_cast<std::int32_t>(above - boundaries.begin());
+    }
+  });
+}
+inline Kernel make_bucketize(const Node& node) {
+  const auto* const floats = std::get_if<std::vector<float>>(&node.attrs().at("boundaries"));
+  const std::vector<float> boundaries =
+      floats != nullptr ? *floats : std::vector<float>();  // an empty list has no kind
+  if (!std::ranges::is_sorted(boundaries))
+    throw InvalidArgumentError("Bucketize '{}': the boundaries must be sorted", node.name());
+  return kernel_for(NumberTypes{}, node, "T", [&]<class T>() {
+    return Kernel([boundaries](KernelContext& context) { bucketize<T>(context, boundaries); });
+  });
 }
 
 /// Which rows of classes hold a candidate, by row and candidate, and the weight that takes it out of a softmax.
@@ -238,6 +264,7 @@ inline constexpr std::array kPartition{
                   [](const Node& node) {
                     return kernel_for(IndexTypes{}, node, "T", []<class T>() { return Kernel(broadcast_args<T>); });
                   }},
+    KernelDef{.type = "Bucketize", .make = make_bucketize},
     KernelDef{.type = "ComputeAccidentalHits", .make = [](const Node&) { return Kernel(compute_accidental_hits); }},
     KernelDef{.type = "DynamicPartition", .make = [](const Node&) { return Kernel(dynamic_partition); }},
     KernelDef{.type = "IdentityN", .make = [](const Node&) { return Kernel(identity_n); }},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The definitions of partitions, counts of equal elements, sparse tensors and accidental hits.
+/// The definitions of partitions, buckets, counts of equal elements, sparse tensors and accidental hits.
 #pragma once
 
 #include <trainhook/compat/ops.hpp>
@@ -115,6 +115,8 @@ inline Grads sparse_to_dense_grad(const GradientContext& c) {
 
 inline constexpr OpDef kBroadcastArgsOp{"BroadcastArgs", "T T -> T", "T:{int32,int64}=int32", broadcast_args_shape,
                                         no_gradient};
+inline constexpr OpDef kBucketizeOp{"Bucketize", "T -> int32", "T:{int32,int64,float32,float64} boundaries:floats",
+                                    shape_rules::like<0>};
 inline constexpr OpDef kComputeAccidentalHitsOp{"ComputeAccidentalHits", "int64 int64 -> int32 int64 float32",
                                                 "num_true:int seed:int=0 seed2:int=0", accidental_hits_shape,
                                                 no_gradient};
@@ -129,9 +131,9 @@ inline constexpr OpDef kUniqueOp{"Unique", "T -> T out_idx", "out_idx:{int32,int
 inline constexpr OpDef kUniqueWithCountsOp{"UniqueWithCounts", "T -> T out_idx out_idx", "out_idx:{int32,int64}=int32",
                                            unique_with_counts_shape};
 
-inline constexpr std::array kPartitionOps{
-    &kBroadcastArgsOp, &kComputeAccidentalHitsOp, &kDynamicPartitionOp, &kIdentityNOp,
-    &kListDiffOp,      &kSparseToDenseOp,         &kUniqueOp,           &kUniqueWithCountsOp};
+inline constexpr std::array kPartitionOps{&kBroadcastArgsOp,    &kBucketizeOp, &kComputeAccidentalHitsOp,
+                                          &kDynamicPartitionOp, &kIdentityNOp, &kListDiffOp,
+                                          &kSparseToDenseOp,    &kUniqueOp,    &kUniqueWithCountsOp};
 
 OpFamily partition_ops() noexcept { return kPartitionOps; }
 
