@@ -164,5 +164,18 @@ TEST(ImportMetaGraphFiles, AreReadByTheEndingOfTheirNames) {
             read_meta_graph(disk, "model.meta.txt").graph_def.nodes.size());
 }
 
+TEST_F(ImportMetaGraph, LeavesOutTheCallsThatSaveAndRestoreASavedModelOfTensorFlow2) {
+  Graph other;
+  import_meta_graph(other, parse_meta_graph_text(R"(
+      graph_def { node { name: "saver_filename" op: "Placeholder" attr { key: "dtype" value { type: DT_STRING } } }
+                  node { name: "save" op: "StatefulPartitionedCall" input: "saver_filename" }
+                  node { name: "restore" op: "StatefulPartitionedCall" input: "saver_filename" }
+                  node { name: "serve" op: "StatefulPartitionedCall" input: "saver_filename" } }
+      saver_def { save_tensor_name: "save:0" restore_op_name: "restore" })"));
+  EXPECT_FALSE(other.find_operation("save").has_value());
+  EXPECT_FALSE(other.find_operation("restore").has_value());
+  EXPECT_TRUE(other.find_operation("serve").has_value());
+}
+
 }  // namespace
 }  // namespace trainhook

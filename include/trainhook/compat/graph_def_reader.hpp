@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph_def/graph_def_messages.hpp>
@@ -18,9 +20,26 @@
 
 namespace trainhook {
 
+/// A function that nodes of a GraphDef call. Inputs of its nodes are inputs of the function, `name`, or outputs of its
+/// nodes by the name that the op type gives them, `node:name:k`.
+struct FunctionDef {
+  struct Arg {
+    std::string name{};
+    DType dtype = DType::Invalid;  ///< Invalid for resources
+  };
+
+  std::string name{};
+  std::vector<Arg> inputs{};
+  std::vector<Arg> outputs{};
+  std::vector<NodeDef> nodes{};
+  std::map<std::string, std::string> results{};  ///< by the name of an output: what an input of a node would be
+  std::vector<std::string> effects{};            ///< nodes that each call runs
+};
+
 /// The contents of a GraphDef: descriptions of nodes that are not in a graph yet.
 struct GraphDef {
   std::vector<NodeDef> nodes{};
+  std::vector<FunctionDef> functions{};
   std::int64_t producer = 0;          ///< the version of the op definitions that the writer followed
   std::string source = "a GraphDef";  ///< the file it came from, for messages
 };
@@ -35,9 +54,11 @@ class GraphDefReader {
   [[nodiscard]] TRAINHOOK_DECL GraphDef read(WireReader reader);
 
  private:
+  [[nodiscard]] TRAINHOOK_DECL FunctionDef read_function(const FunctionDefMessage& message);
+  [[nodiscard]] TRAINHOOK_DECL std::vector<FunctionDef::Arg> read_args(const std::vector<ArgMessage>& messages) const;
   [[nodiscard]] TRAINHOOK_DECL NodeDef read_node(const NodeMessage& message);
   TRAINHOOK_DECL void read_attr(const AttrMessage& message, NodeDef& node);
-  [[nodiscard]] TRAINHOOK_DECL AttrValue read_value(WireReader reader, const NodeDef& node, const std::string& key);
+  [[nodiscard]] TRAINHOOK_DECL AttrValue read_value(WireReader reader, NodeDef& node, const std::string& key);
   [[noreturn]] TRAINHOOK_DECL void refuse() const;
 
   /// An empty list counts as a list of integers.

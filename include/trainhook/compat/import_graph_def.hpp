@@ -25,7 +25,8 @@ struct ImportGraphDefOptions {
 /// Adds the nodes of `def`, which may be in any order, and returns them in the order of the file. Missing attributes
 /// get their defaults. Resource variables, and the ops that read and change them, become reference variables of the
 /// same names and their ops, unless `op_defs` defines VarHandleOp; other versions of an op type, such as `Gather`,
-/// become the one that runs here. Op types that only imported graphs have run in a session with `compat::kernels()`.
+/// become the one that runs here. A call of a function of the file becomes the nodes of its body, `call/node`, and an
+/// If its two branches. Op types that only imported graphs have run in a session with `compat::kernels()`.
 /// Nodes of unknown op types, and those with attributes that this library cannot represent, are added too, with a log
 /// line. They cannot run: a run that needs one throws UnimplementedError, unless it feeds the node's outputs. Those
 /// attributes are lost.

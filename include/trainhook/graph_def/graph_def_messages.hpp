@@ -19,8 +19,12 @@
 
 namespace trainhook::detail {
 
-/// NameAttrList, of which nothing is read.
-struct FunctionMessage {};
+/// NameAttrList, of which only the name is read.
+struct FunctionMessage {
+  std::string_view name{};
+};
+template <>
+inline constexpr auto kFields<FunctionMessage> = std::tuple(field(1, "name", &FunctionMessage::name));
 
 /// AttrValue.ListValue.
 struct ListValueMessage {
@@ -75,14 +79,65 @@ inline constexpr auto kFields<NodeMessage> =
     std::tuple(field(1, "name", &NodeMessage::name), field(2, "op", &NodeMessage::op),
                field(3, "input", &NodeMessage::input), field(5, "attr", &NodeMessage::attr));
 
+/// OpDef.ArgDef.
+struct ArgMessage {
+  std::string_view name{};
+  std::uint64_t type = 0;
+};
+template <>
+inline constexpr auto kFields<ArgMessage> =
+    std::tuple(field(1, "name", &ArgMessage::name), field(3, "type", &ArgMessage::type, &kDataTypeNames));
+
+/// OpDef, the signature of a function.
+struct SignatureMessage {
+  std::string_view name{};
+  std::vector<ArgMessage> input_arg{};
+  std::vector<ArgMessage> output_arg{};
+};
+template <>
+inline constexpr auto kFields<SignatureMessage> =
+    std::tuple(field(1, "name", &SignatureMessage::name), field(2, "input_arg", &SignatureMessage::input_arg),
+               field(3, "output_arg", &SignatureMessage::output_arg));
+
+/// An entry of map<string, string>.
+struct ResultMessage {
+  std::string_view key{};
+  std::string_view value{};
+};
+template <>
+inline constexpr auto kFields<ResultMessage> =
+    std::tuple(field(1, "key", &ResultMessage::key), field(2, "value", &ResultMessage::value));
+
+/// FunctionDef.
+struct FunctionDefMessage {
+  SignatureMessage signature{};
+  std::vector<NodeMessage> node_def{};
+  std::vector<ResultMessage> ret{};
+  std::vector<ResultMessage> control_ret{};
+};
+template <>
+inline constexpr auto kFields<FunctionDefMessage> = std::tuple(
+    field(1, "signature", &FunctionDefMessage::signature), field(3, "node_def", &FunctionDefMessage::node_def),
+    field(4, "ret", &FunctionDefMessage::ret), field(6, "control_ret", &FunctionDefMessage::control_ret));
+
+/// FunctionDefLibrary.
+struct FunctionLibraryMessage {
+  std::vector<FunctionDefMessage> function{};
+};
+template <>
+inline constexpr auto kFields<FunctionLibraryMessage> =
+    std::tuple(field(1, "function", &FunctionLibraryMessage::function));
+
 /// GraphDef. It is written and read in parts, one node at a time.
 struct GraphMessage {
   std::vector<NodeMessage> node{};
+  std::optional<FunctionLibraryMessage> library{};
   std::optional<VersionMessage> versions{};
 };
 template <>
 inline constexpr auto kFields<GraphMessage> =
-    std::tuple(field(1, "node", &GraphMessage::node), field(4, "versions", &GraphMessage::versions));
+    std::tuple(field(1, "node", &GraphMessage::node), field(2, "library", &GraphMessage::library),
+               field(4, "versions", &GraphMessage::versions));
 
 /// MetaInfoDef.
 struct MetaInfoMessage {

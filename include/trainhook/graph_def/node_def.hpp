@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ struct NodeDef {
   std::vector<std::string> inputs{};
   Attrs attrs{};
   std::vector<PartialShape> output_shapes{};
-  std::vector<std::string> unheld_attrs{};  ///< descriptions of attributes that this library cannot represent
+  std::vector<std::string> unheld_attrs{};         ///< descriptions of attributes that this library cannot represent
+  std::map<std::string, std::string> functions{};  ///< of these, the names of functions by attribute
 };
 
 /// Converts a node of a graph.

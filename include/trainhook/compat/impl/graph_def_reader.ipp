@@ -28,6 +28,10 @@ GraphDef GraphDefReader::read(WireReader reader) {
     GraphMessage part;
     read_one_field(reader, part);
     for (const NodeMessage& node : part.node) def.nodes.push_back(read_node(node));
+    if (part.library) {
+      for (const FunctionDefMessage& function : part.library->function)
+        def.functions.push_back(read_function(function));
+    }
     if (!part.versions) continue;
     def.producer = part.versions->producer;
     if (part.versions->min_consumer > kGraphDefProducer) {
@@ -38,6 +42,28 @@ GraphDef GraphDefReader::read(WireReader reader) {
     }
   }
   return def;
+}
+
+FunctionDef GraphDefReader::read_function(const FunctionDefMessage& message) {
+  FunctionDef function{.name = checked_name(message.signature.name, what_),
+                       .inputs = read_args(message.signature.input_arg),
+                       .outputs = read_args(message.signature.output_arg)};
+  for (const NodeMessage& node : message.node_def) function.nodes.push_back(read_node(node));
+  for (const ResultMessage& result : message.ret)
+    function.results.emplace(checked_name(result.key, what_), checked_name(result.value, what_));
+  for (const ResultMessage& effect : message.control_ret) function.effects.push_back(checked_name(effect.value, what_));
+  return function;
+}
+
+std::vector<FunctionDef::Arg> GraphDefReader::read_args(const std::vector<ArgMessage>& messages) const {
+  std::vector<FunctionDef::Arg> args;
+  for (const ArgMessage& message : messages) {
+    args.push_back({.name = checked_name(message.name, what_)});
+    try {
+      args.back().dtype = read_dtype(message.type, what_);
+    } catch (const UnimplementedError&) {}  // a handle
+  }
+  return args;
 }
 
 NodeDef GraphDefReader::read_node(const NodeMessage& message) {
@@ -64,7 +90,7 @@ void GraphDefReader::read_attr(const AttrMessage& message, NodeDef& node) {
   }
 }
 
-AttrValue GraphDefReader::read_value(WireReader reader, const NodeDef& node, const std::string& key) {
+AttrValue GraphDefReader::read_value(WireReader reader, NodeDef& node, const std::string& key) {
   AttrValueMessage message;
   while (reader.next()) {
     if (!read_known_field(reader, message)) refuse();
@@ -79,6 +105,8 @@ AttrValue GraphDefReader::read_value(WireReader reader, const NodeDef& node, con
   if (const auto* dtype = std::get_if<std::uint64_t>(&value)) return read_dtype(*dtype, what_);
   if (const auto* shape = std::get_if<TensorShapeMessage>(&value)) return read_shape(*shape, what_);
   if (const auto* tensor = std::get_if<TensorMessage>(&value)) return read_tensor(*tensor, what_, budget_);
+  if (const auto* function = std::get_if<Serialized<FunctionMessage>>(&value))
+    node.functions.emplace(key, checked_name(parse_message<FunctionMessage>(*function, what_).name, what_));
   refuse();
 }
 

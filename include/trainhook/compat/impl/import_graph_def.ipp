@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/compat/function_calls.hpp>
 #include <trainhook/compat/queue_runners.hpp>
 #include <trainhook/compat/op_versions.hpp>
 #include <trainhook/compat/ops.hpp>
@@ -198,6 +199,11 @@ class GraphDefImporter {
 };
 
 std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options) {
+  if (!def.functions.empty()) {
+    std::vector<Operation> operations = import_nodes(graph, with_inlined_functions(def), options);
+    operations.resize(def.nodes.size());
+    return operations;
+  }
   const bool has_resources =
       find_op_def("VarHandleOp", options.op_defs) == nullptr &&
       std::ranges::any_of(def.nodes, [](const NodeDef& node) { return find_resource_op(node.op) != nullptr; });

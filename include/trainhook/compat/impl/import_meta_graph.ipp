@@ -34,7 +34,8 @@ class MetaGraphImporter {
       : graph_(graph), def_(def), options_(options) {}
 
   void import() {
-    GraphDef nodes{.producer = def_.graph_def.producer, .source = def_.graph_def.source};
+    GraphDef nodes{
+        .functions = def_.graph_def.functions, .producer = def_.graph_def.producer, .source = def_.graph_def.source};
     std::ranges::copy_if(def_.graph_def.nodes, std::back_inserter(nodes.nodes),
                          [&](const NodeDef& node) { return !is_of_saver(node); });
     if (!options_.import_scope.empty()) {
@@ -51,6 +52,9 @@ class MetaGraphImporter {
   [[nodiscard]] bool is_of_saver(const NodeDef& node) const {
     if (!def_.saver_def) return false;
     const std::string& restore = def_.saver_def->restore_op_name;
+    if (node.op == "StatefulPartitionedCall" &&  // in a SavedModel of TensorFlow 2
+        (node.name == restore || node.name + ":0" == def_.saver_def->save_tensor_name))
+      return true;
     const std::size_t slash = restore.rfind('/');
     return slash != std::string::npos && node.name.starts_with(std::string_view(restore).substr(0, slash + 1));
   }

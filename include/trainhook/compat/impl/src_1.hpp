@@ -7,6 +7,7 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
+#include <trainhook/compat/impl/function_calls.ipp>
 #include <trainhook/compat/impl/graph_def_reader.ipp>
 #include <trainhook/compat/impl/import_graph_def.ipp>
 #include <trainhook/compat/impl/import_meta_graph.ipp>
