@@ -126,9 +126,9 @@ void add_binary(Cases& cases) {
                    Mode::Values, false});
   cases.push_back({"BiasAdd", [](Case& c) { c.out(th::bias_add(c.in({2, 3, 4}), c.in({4}))); }});
   for (const Shape& shape : {Shape{2, 3, 4}, Shape{2, 3, 4, 2}}) {
-    const th::Attrs nchw{{"data_format", std::string("NCHW")}};
-    cases.push_back({"BiasAdd", [=](Case& c) { c.out(c.raw("BiasAdd", {c.in(shape), c.in({3})}, nchw)); }});
-    cases.push_back({"BiasAddGrad", [=](Case& c) { c.out(c.raw("BiasAddGrad", {c.in(shape)}, nchw)); }});
+    const auto attrs = [](const Case& c) { return th::Attrs{{"T", c.dtype}, {"data_format", std::string("NCHW")}}; };
+    cases.push_back({"BiasAdd", [=](Case& c) { c.out(c.raw("BiasAdd", {c.in(shape), c.in({3})}, attrs(c))); }});
+    cases.push_back({"BiasAddGrad", [=](Case& c) { c.out(c.raw("BiasAddGrad", {c.in(shape)}, attrs(c))); }});
   }
   for (const bool a : {false, true}) {
     for (const bool b : {false, true}) {

@@ -171,7 +171,8 @@ void add_partitions(Cases& cases) {
                      Mode::Values, false});
   }
   cases.push_back({"Bucketize", [](Case& c) {
-                     c.out(c.raw("Bucketize", {c.in({3, 4})}, {{"boundaries", std::vector<float>{-1, 0, 0.1F, 1}}}));
+                     c.out(c.raw("Bucketize", {c.in({3, 4})},
+                                 {{"T", c.dtype}, {"boundaries", std::vector<float>{-1, 0, 0.1F, 1}}}));
                    }});
   cases.push_back({"ComputeAccidentalHits",
                    [](Case& c) {
