@@ -3,10 +3,13 @@
 /// Tests of kernels, functions beyond plain arithmetic.
 #include <trainhook/engine/kernels.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -40,6 +43,33 @@ TEST(SpecialKernels, AreThoseOfTheStandardLibrary) {
   expect_function("Softsign", [](double x) { return x / (1 + std::abs(x)); });
   expect_function("Selu",
                   [](double x) { return 1.0507009873554804935 * (x < 0 ? 1.6732632423543772848 * std::expm1(x) : x); });
+}
+
+TEST(SpecialKernels, RoundVectorsAsTheStandardLibraryDoes) {
+  const auto check = []<class T>(T last) {
+    const T values[] = {T(-0.0),
+                        T(-0.3),
+                        T(0.5),
+                        T(-1.5),
+                        T(2.5),
+                        T(1e6) + T(0.5),
+                        1 / std::numeric_limits<T>::epsilon(),
+                        last,
+                        -last,
+                        std::numeric_limits<T>::infinity()};
+    Tensor x(dtype_of<T>, {103});  // not as many as fill vectors
+    for (std::size_t i = 0; i < 103; ++i) x.mutable_data<T>()[i] = values[i % std::size(values)];
+    const Tensor found = run("Rint", {x});
+    for (std::size_t i = 0; i < 103; ++i) {
+      const T expected = std::nearbyint(x.data<T>()[i]);
+      EXPECT_EQ(found.data<T>()[i], expected);
+      EXPECT_EQ(std::signbit(found.data<T>()[i]), std::signbit(expected));
+    }
+    std::ranges::fill(x.mutable_data<T>(), std::numeric_limits<T>::quiet_NaN());
+    EXPECT_TRUE(std::isnan(run("Rint", {x}).template data<T>()[0]));
+  };
+  check(8388607.5F);
+  check(4503599627370495.5);
 }
 
 TEST(SpecialKernels, RoundingGoesToTheEvenOneOfTwo) {

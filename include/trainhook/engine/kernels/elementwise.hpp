@@ -14,6 +14,7 @@
 #include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 
 namespace trainhook::detail {
 
@@ -46,10 +47,28 @@ void compute_elements(KernelContext& context, const Code& code) {
   });
 }
 
-/// The kernel of an op with one input of elements T and a result of elements R.
+/// The same of elements T: `code(x, ...)` takes a vector, or a single element, of each input.
+template <class T, std::size_t Inputs, class Code>
+void compute_each(KernelContext& context, const Code& code) {
+  T* const to = context.output<T>(0, context.shape(0)).data();
+  for_each_block(context, {context.shape(0).num_elements(), 1}, [&](const Block& block) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      kernels::detail::compute(to + block.begin, block.size(), code, context.data<T>(I).data() + block.begin...);
+    }(std::make_index_sequence<Inputs>{});
+  });
+}
+
+/// The kernel of an op with one input of elements T and a result of elements R. `Op::each` computes vectors, or single
+/// elements, where Eigen makes no vectors of its expressions.
 template <class Op, class T, class R = T>
 [[nodiscard]] Kernel unary_kernel() {
-  return +[](KernelContext& context) { compute_elements<R, T>(context, [](const auto& x) { return Op::of(x); }); };
+  return +[](KernelContext& context) {
+    if constexpr (requires(T x) { Op::each(x); }) {
+      compute_each<T, 1>(context, [](const auto& x) { return Op::each(x); });
+    } else {
+      compute_elements<R, T>(context, [](const auto& x) { return Op::of(x); });
+    }
+  };
 }
 
 /// The kernel of an op with two inputs of one shape.
@@ -57,7 +76,11 @@ template <class Op, class T>
 [[nodiscard]] Kernel same_shape_kernel() {
   return +[](KernelContext& context) {
     if (context.shape(0) != context.shape(1)) throw InvalidArgumentError("both inputs must have one shape");
-    compute_elements<T, T, T>(context, [](const auto& x, const auto& y) { return Op::of(x, y); });
+    if constexpr (requires(T x) { Op::each(x, x); }) {
+      compute_each<T, 2>(context, [](const auto& x, const auto& y) { return Op::each(x, y); });
+    } else {
+      compute_elements<T, T, T>(context, [](const auto& x, const auto& y) { return Op::of(x, y); });
+    }
   };
 }
 

@@ -95,6 +95,17 @@ inline auto square_root(VectorOf<double, kVectorSize<double>>::type squares) noe
 #endif
 }
 
+/// Computes `count` elements: `code(x...)` takes a vector, or a single element, of each of `from`. For what Eigen makes
+/// no vectors of, such as a choice, and for short rows, which its loops take long to prepare for.
+template <class T, class Code, class... From>
+void compute(T* to, std::ptrdiff_t count, const Code& code, const From*... from) {
+  using Vector = typename VectorOf<T, kVectorSize<T>>::type;
+  constexpr auto kSize = static_cast<std::ptrdiff_t>(kVectorSize<T>);
+  std::ptrdiff_t at = 0;
+  for (; at + kSize <= count; at += kSize) store(Vector(code(load<Vector>(from + at)...)), to + at);
+  for (; at < count; ++at) to[at] = code(from[at]...);
+}
+
 /// The sum of a vector's elements, by repeated halving.
 template <std::size_t Size, class Vector>
 [[gnu::always_inline]] inline auto sum(const Vector& vector) {

@@ -50,16 +50,6 @@ inline Rows<const float> rows_in(const KernelContext& context, std::size_t input
 
 using FloatVector = VectorOf<float, kVectorSize<float>>::type;
 
-/// Computes `count` numbers: `code(x...)` takes a vector, or one number, of each of `from`. Rows are often short, which
-/// Eigen's loops take long to prepare for.
-template <class Code, class... From>
-void compute(float* to, std::int64_t count, const Code& code, const From*... from) {
-  constexpr auto kSize = static_cast<std::int64_t>(kVectorSize<float>);
-  std::int64_t at = 0;
-  for (; at + kSize <= count; at += kSize) store(FloatVector(code(load<FloatVector>(from + at)...)), to + at);
-  for (; at < count; ++at) to[at] = code(from[at]...);
-}
-
 /// Sums of the numbers around each channel, for some rows at a time. The numbers have zeros before, between and behind
 /// the rows, so that the sums of all rows are one sum of arrays that begin at different places.
 class SumsAround {

@@ -152,22 +152,10 @@ struct Log1p {
 // Eigen's own functions for vectors of floats are wrong for the smallest normal numbers, whose half is flushed to zero,
 // and for infinity.
 struct Sqrt {
-  struct OfOne {
-    template <class T>
-    T operator()(T x) const {
-      return std::sqrt(x);
-    }
-  };
-  static auto of(const auto& x) { return x.unaryExpr(OfOne{}); }
+  static auto each(const auto& x) { return square_root(x); }
 };
 struct Rsqrt {
-  struct OfOne {
-    template <class T>
-    T operator()(T x) const {
-      return T{1} / std::sqrt(x);
-    }
-  };
-  static auto of(const auto& x) { return x.unaryExpr(OfOne{}); }
+  static auto each(const auto& x) { return 1 / square_root(x); }
 };
 struct Reciprocal {
   static auto of(const auto& x) { return x.inverse(); }
@@ -198,21 +186,22 @@ struct LogicalNot {
 };
 
 // Gradients of roots, from the result and its gradient. They are zero if the latter is, even if the slope is infinite.
-template <class Expression>
-using Number = typename std::decay_t<Expression>::Scalar;
 struct SqrtGrad {
-  static auto of(const auto& root, const auto& gradient) {
-    return (gradient == 0).select(0, gradient / root * Number<decltype(root)>(0.5));
+  template <class V>
+  static V each(const V& root, const V& gradient) {
+    return gradient == 0 ? V{} : gradient / root / 2;
   }
 };
 struct RsqrtGrad {
-  static auto of(const auto& root, const auto& gradient) {
-    return (gradient == 0).select(0, gradient * root * root.square() * Number<decltype(root)>(-0.5));
+  template <class V>
+  static V each(const V& root, const V& gradient) {
+    return gradient == 0 ? V{} : gradient * root * (root * root) / -2;
   }
 };
 struct ReciprocalGrad {
-  static auto of(const auto& root, const auto& gradient) {
-    return (gradient == 0).select(0, -gradient * root.square());
+  template <class V>
+  static V each(const V& root, const V& gradient) {
+    return gradient == 0 ? V{} : -gradient * (root * root);
   }
 };
 

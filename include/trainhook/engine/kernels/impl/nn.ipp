@@ -156,8 +156,9 @@ struct Relu6Grad {
   static auto of(const auto& gradient, const auto& features) { return gradient * features.unaryExpr(Slope{}); }
 };
 struct EluGrad {
-  static auto of(const auto& gradient, const auto& result) {
-    return (result < 0).select(gradient * (result + 1), gradient);
+  template <class V>
+  static V each(const V& gradient, const V& result) {
+    return result < 0 ? gradient * (result + 1) : gradient;
   }
 };
 struct SoftplusGrad {
@@ -188,8 +189,8 @@ inline Kernel make_leaky_relu_grad(const Node& node) {
     return Kernel([alpha = static_cast<T>(node.attr<float>("alpha"))](KernelContext& context) {
       if (context.data<T>(0).size() != context.data<T>(1).size())
         throw InvalidArgumentError("both inputs must have one shape");
-      compute_elements<T, T, T>(context, [=](const auto& gradient, const auto& features) {
-        return (features > 0).select(gradient, gradient * alpha);
+      compute_each<T, 2>(context, [=]<class V>(const V& gradient, const V& features) -> V {
+        return features > 0 ? gradient : gradient * alpha;
       });
     });
   });

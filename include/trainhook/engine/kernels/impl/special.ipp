@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
@@ -43,15 +44,21 @@ struct Tan {
   static auto of(const auto& x) { return x.tan(); }
 };
 
-/// Rounds to the nearest whole number, and halves to the even one.
+/// Rounds to the nearest whole number, and halves to the even one: there are no fractions next to numbers as large as
+/// `kWhole`.
 struct Rint {
-  struct OfOne {
-    template <class T>
-    T operator()(T x) const {
+  template <class V>
+  static V each(const V& x) {
+    if constexpr (std::is_arithmetic_v<V>) {
       return std::nearbyint(x);
+    } else {
+      constexpr auto kWhole = 1 / std::numeric_limits<std::remove_cvref_t<decltype(x[0])>>::epsilon();
+      const V size = x < 0 ? -x : x;
+      const V rounded = (size + kWhole) - kWhole;
+      const V with_sign = x < 0 ? -rounded : rounded;
+      return size < kWhole ? (rounded == 0 ? x * 0 : with_sign) : x;
     }
-  };
-  static auto of(const auto& x) { return x.unaryExpr(OfOne{}); }
+  }
 };
 
 // The constants with which mean 0 and variance 1 are a fixed point, from the paper.
