@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <variant>
@@ -39,12 +40,14 @@ void broadcast_args(KernelContext& context) {
 /// How many of the boundaries are no larger than each element; for NaN all of them.
 template <class T>
 void bucketize(KernelContext& context, const std::vector<float>& boundaries) {
+  using Compared =
+      std::conditional_t<std::is_integral_v<T>, float, T>;  // as in C++, where TensorFlow leaves it to that
   const std::span<const T> x = context.data<T>(0);
   const std::span<std::int32_t> buckets = context.output<std::int32_t>(0, context.shape(0));
   for_each_block(context, {std::ssize(x), 16}, [&](const Block& block) {
     for (auto i = static_cast<std::size_t>(block.begin); i < static_cast<std::size_t>(block.end); ++i) {
-      const auto above = std::upper_bound(boundaries.begin(), boundaries.end(), x[i],
-                                          [](T element, float boundary) { return element < boundary; });
+      const auto above = std::upper_bound(boundaries.begin(), boundaries.end(), static_cast<Compared>(x[i]),
+                                          [](Compared element, float boundary) { return element < boundary; });
       buckets[i] = static_cast<std::int32_t>(above - boundaries.begin());
     }
   });

@@ -147,7 +147,7 @@ class PixelSum {
 /// The image with each value as often as there are multipliers, in `memory`: like that, it has the values of the
 /// result.
 template <class T>
-const T* repeated(const T* image, const DepthwiseShape& shape, T* memory) {
+const T* repeated_channels(const T* image, const DepthwiseShape& shape, T* memory) {
   if (shape.multiplier == 1) return image;
   const T* const end = image + shape.image_size();
   for (T* to = memory; image < end; image += shape.channels, to += shape.values()) {
@@ -171,7 +171,7 @@ void sum_repeated(const T* from, const DepthwiseShape& shape, T* image) {
 }
 
 /// The memory for an image with repeated values.
-inline std::size_t repeated_size(const DepthwiseShape& shape) noexcept {
+inline std::size_t repeated_channels_size(const DepthwiseShape& shape) noexcept {
   return shape.multiplier == 1 ? 0 : static_cast<std::size_t>(shape.image_size() * shape.multiplier);
 }
 
@@ -179,7 +179,7 @@ inline std::size_t repeated_size(const DepthwiseShape& shape) noexcept {
 template <class T, class Code>
 void for_each_image(const KernelContext& context, const DepthwiseShape& shape, const Code& code) {
   const Blocks images = shape.images();
-  const WorkerMemory<T> memory(context, images, repeated_size(shape));
+  const WorkerMemory<T> memory(context, images, repeated_channels_size(shape));
   for_each_block(context, images, [&](const Block& block) {
     for (std::int64_t i = block.begin; i < block.end; ++i) code(i, memory.of(block));
   });
@@ -192,7 +192,7 @@ void depthwise_conv2d(KernelContext& context, const WindowAttrs& attrs) {
   const T* const filter = context.data<T>(1).data();
   const std::int64_t values = shape.values();
   for_each_image<T>(context, shape, [&](std::int64_t i, T* memory) {
-    const T* const image = repeated(context.data<T>(0).data() + i * shape.image_size(), shape, memory);
+    const T* const image = repeated_channels(context.data<T>(0).data() + i * shape.image_size(), shape, memory);
     T* to = result.data() + i * shape.result_size();
     for (std::int64_t y = 0; y < shape.height.steps; ++y) {
       for (std::int64_t x = 0; x < shape.width.steps; ++x, to += values) {
@@ -240,13 +240,14 @@ void depthwise_backprop_filter(KernelContext& context, const WindowAttrs& attrs)
   ArrayMap<T> all = output_array<T>(context, 0, size);
   all.setZero();
   const Blocks images = shape.images((std::max)(shape.batch / 16, std::int64_t{4}));
-  const WorkerMemory<T> memory(context, images, repeated_size(shape),
+  const WorkerMemory<T> memory(context, images, repeated_channels_size(shape),
                                images.parts(static_cast<std::size_t>(all.size())));
   const std::int64_t values = shape.values();
   sum_over_blocks(context, images, all, memory.shared(), [&](const Block& block, ArrayMap<T> sum) {
     sum.setZero();
     for (std::int64_t i = block.begin; i < block.end; ++i) {
-      const T* const image = repeated(context.data<T>(0).data() + i * shape.image_size(), shape, memory.of(block));
+      const T* const image =
+          repeated_channels(context.data<T>(0).data() + i * shape.image_size(), shape, memory.of(block));
       const T* gradient = context.data<T>(2).data() + i * shape.result_size();
       for (std::int64_t y = 0; y < shape.height.steps; ++y) {
         for (std::int64_t x = 0; x < shape.width.steps; ++x, gradient += values) {
