@@ -11,7 +11,7 @@ programs=("$build/tests/readme/readme_graph" "$build/tests/engine_test")
 "$root/.ci/configure_tests"
 cmake --build "$build" --target readme_graph engine_test
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'jobs -p | xargs -r kill 2>/dev/null || true; rm -rf "$work"' EXIT
 
 # A kernel of Linux, which is not installed.
 cd "$work"
@@ -60,7 +60,7 @@ EOF
 
 # It ends 1 when the machine is switched off. The c tells the debugger of Debian's Bochs to continue; it waits if nobody reads its screen.
 touch printed
-TERM=linux timeout 7200 bochs -q -f machine <<<c >said 2>&1 &
+TERM=linux timeout -k 5 7200 bochs -q -f machine <<<c >said 2>&1 &
 bochs=$!
 until screen=$(grep -ao '/dev/pts/[0-9]*' said) || ! kill -0 $bochs; do sleep 1; done
 cat "$screen" >/dev/null 2>&1 &
