@@ -4,6 +4,8 @@
 #include <trainhook/engine/kernels.hpp>
 
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,13 +81,14 @@ TEST(NormalizationKernels, GradientOfABatchThatIsNormalizedByItselfSumsToZero) {
 }
 
 /// The 2 channels of images as planes: their second dimension, not their last.
-Tensor as_planes(const Tensor& images, Shape shape) {
+Tensor as_planes(const Tensor& images, const Shape& shape) {
   Tensor planes(DType::Float, shape);
-  const std::int64_t pixels = shape.num_elements() / shape[0] / 2;
-  for (std::int64_t i = 0; i < shape.num_elements(); ++i) {
-    const std::int64_t image = i / (2 * pixels);
-    const std::int64_t channel = i / pixels % 2;
-    planes.mutable_data<float>()[i] = images.data<float>()[(image * pixels + i % pixels) * 2 + channel];
+  const std::span<float> to = planes.mutable_data<float>();
+  const std::size_t pixels = to.size() / static_cast<std::size_t>(shape[0]) / 2;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::size_t image = i / (2 * pixels);
+    const std::size_t channel = i / pixels % 2;
+    to[i] = images.data<float>()[(image * pixels + i % pixels) * 2 + channel];
   }
   return planes;
 }
