@@ -211,17 +211,6 @@ TEST(ImportGraphDef, AddsAttributesThatTensorFlowLeavesOut) {
   EXPECT_FALSE(graph.output("x:0").shape().has_rank());
 }
 
-TEST(ImportGraphDef, NamesAWhileLoopWhereverTheFileBegins) {
-  const std::string merge = R"(node { name: "loop/m" op: "Merge" input: "loop/n" input: "loop/n" })";
-  const std::string next = R"(node { name: "loop/n" op: "NextIteration" input: "loop/s" })";
-  const std::string way = R"(node { name: "loop/s" op: "Switch" input: "loop/m" input: "loop/m" })";
-  for (const std::string& text : {merge + next + way, next + way + merge, way + merge + next}) {
-    EXPECT_EQ(error_of(text),
-              "model.pbtxt: nodes 'loop/n' (NextIteration) and 'loop/m' (Merge) are of a while_loop, which this "
-              "library does not run; leave the loop out, for example by freezing the graph without it");
-  }
-}
-
 TEST(ImportGraphDef, DoesNotSkipAnUnknownKindOfAttribute) {
   std::string list;
   detail::append_element(list, 12, 1);

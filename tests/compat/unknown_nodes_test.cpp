@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/compat/import_graph_def.hpp>
+#include <trainhook/compat/kernels.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
@@ -19,6 +21,7 @@ namespace trainhook {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::IsEmpty;
 
 /// Two unknown nodes, one of which a known one reads.
@@ -186,6 +189,30 @@ TEST_F(UnknownNodes, DoNotHideAMistake) {
                          node { name: "a" op: "Neg" input: "u" attr { key: "T" value { type: DT_FLOAT } } }
                          node { name: "b" op: "Neg" input: "u" attr { key: "T" value { type: DT_INT32 } } })"),
                InvalidArgumentError);
+}
+
+TEST_F(UnknownNodes, AreThoseOfAWhileLoopWhereverTheFileBegins) {
+  const std::string enter = R"(node { name: "e" op: "Enter" input: "x" attr { key: "T" value { type: DT_FLOAT } } })";
+  const std::string merge = R"(node { name: "m" op: "Merge" input: "e" input: "n"
+    attr { key: "T" value { type: DT_FLOAT } } attr { key: "N" value { i: 2 } } })";
+  const std::string next = R"(node { name: "n" op: "NextIteration" input: "s" })";
+  const std::string way = R"(node { name: "s" op: "Neg" input: "m" attr { key: "T" value { type: DT_FLOAT } } })";
+  const std::string outside = R"(node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+    node { name: "y" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } })";
+  for (const std::string& loop : {enter + merge + next + way, next + way + merge + enter, way + enter + merge + next}) {
+    Graph imported;
+    import_graph_def(imported, parse_graph_def_text(loop + outside, "model.pbtxt"), {.name = ""});
+    EigenSession session(imported, {.kernels = compat::kernels()});
+    EXPECT_EQ(session.run(imported.output("y:0"), {{imported.output("x:0"), Tensor(2.0F)}}).scalar<float>(), -2);
+    EXPECT_EQ(session.run(imported.output("s:0"), {{imported.output("m:0"), Tensor(3.0F)}}).scalar<float>(), -3);
+    try {
+      session.run(imported.output("s:0"), {{imported.output("x:0"), Tensor(2.0F)}});
+      ADD_FAILURE() << "it ran";
+    } catch (const UnimplementedError& error) {
+      EXPECT_THAT(error.what(), EndsWith("cannot run here: it is part of a while_loop, which this library does not "
+                                         "run; feed what the node gives"));
+    }
+  }
 }
 
 }  // namespace

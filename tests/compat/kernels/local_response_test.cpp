@@ -72,8 +72,9 @@ TEST(LocalResponseKernels, AreTheirDefinitionAndTheSameOnAnyNumberOfThreads) {
     };
     for (std::int64_t i = 0; i < y.num_elements(); ++i) {
       const std::int64_t row = i / channels * channels;
-      const auto first = [&](std::int64_t j) { return std::max(j - radius, row); };
-      const auto end = [&](std::int64_t j) { return std::min(j + radius + 1, row + channels); };
+      const std::int64_t row_end = row + channels;
+      const auto first = [row, around = radius](std::int64_t j) { return std::max(j - around, row); };
+      const auto end = [row_end, around = radius](std::int64_t j) { return std::min(j + around + 1, row_end); };
       const auto norm = [&](std::int64_t j) {
         double squares = 0;
         for (std::int64_t k = first(j); k < end(j); ++k) squares += at(1, k) * at(1, k);

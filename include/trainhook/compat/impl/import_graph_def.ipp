@@ -12,6 +12,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -93,22 +94,6 @@ class GraphDefImporter {
     std::size_t next_input;
   };
 
-  /// `open` ends with a cycle: its last node reads the node at `from`.
-  [[noreturn]] void fail_cycle(const std::vector<Open>& open, std::size_t from, std::string_view input) const {
-    const NodeDef& last = def_.nodes[open.back().place];
-    const auto first = std::ranges::find(open, from, &Open::place);
-    for (auto at = first; at != open.end(); ++at) {
-      const NodeDef& node = def_.nodes[at->place];
-      if (node.op != "NextIteration") continue;
-      const NodeDef& reader = def_.nodes[at == first ? open.back().place : std::prev(at)->place];
-      throw UnimplementedError(
-          "{}: nodes '{}' ({}) and '{}' ({}) are of a while_loop, which this library does not run; leave the loop out, "
-          "for example by freezing the graph without it",
-          def_.source, node.name, node.op, reader.name, reader.op);
-    }
-    fail(last, fmt::format("depends on itself, by way of its input '{}'", input));
-  }
-
   [[nodiscard]] std::size_t place_of(const NodeDef& node, std::string_view input) const {
     const auto found = by_name_.find(parse(node, input).node);
     if (found == by_name_.end()) fail(node, fmt::format("has the input '{}', which is not there", input));
@@ -137,7 +122,8 @@ class GraphDefImporter {
         const std::string& input = node.inputs[next_input++];
         if (mapped(input) != nullptr) continue;
         const std::size_t from = place_of(node, input);
-        if (places_[from].progress == Progress::Open) fail_cycle(open, from, input);
+        if (places_[from].progress == Progress::Open)
+          fail(node, fmt::format("depends on itself, by way of its input '{}'", input));
         if (places_[from].progress == Progress::None) enter(from);
       }
     }
@@ -198,12 +184,34 @@ class GraphDefImporter {
   std::string prefix_;
 };
 
-std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options) {
-  if (!def.functions.empty()) {
-    std::vector<Operation> operations = import_nodes(graph, with_inlined_functions(def), options);
-    operations.resize(def.nodes.size());
-    return operations;
+inline bool is_op(const NodeDef& node, std::string_view type) noexcept {
+  return node.op == type || (node.op.starts_with("Ref") && std::string_view(node.op).substr(3) == type);
+}
+inline bool ends_iteration(const NodeDef& node) noexcept { return is_op(node, "NextIteration"); }
+
+/// Says of the nodes of a while_loop that they cannot run. A Merge loses the value of the iteration before, which would
+/// close a circle.
+inline GraphDef with_open_loops(GraphDef def) {
+  std::unordered_set<std::string_view> ends;
+  for (const NodeDef& node : def.nodes) {
+    if (ends_iteration(node)) ends.insert(node.name);
   }
+  const auto is_value_of_iteration = [&](const std::string& input) {
+    const std::optional<InputName> name = parse_input_name(input);
+    return name && ends.contains(name->node);
+  };
+  for (NodeDef& node : def.nodes) {
+    const bool begins = is_op(node, "Merge") && std::erase_if(node.inputs, is_value_of_iteration) > 0;
+    if (begins || ends_iteration(node) || is_op(node, "Enter") || is_op(node, "Exit") || is_op(node, "LoopCond"))
+      node.unheld_attrs.insert(node.unheld_attrs.begin(),
+                               "it is part of a while_loop, which this library does not run");
+  }
+  return def;
+}
+
+/// Imports nodes that are in no circle and call no functions.
+inline std::vector<Operation> import_plain_nodes(Graph& graph, const GraphDef& def,
+                                                 const ImportGraphDefOptions& options) {
   const bool has_resources =
       find_op_def("VarHandleOp", options.op_defs) == nullptr &&
       std::ranges::any_of(def.nodes, [](const NodeDef& node) { return find_resource_op(node.op) != nullptr; });
@@ -214,6 +222,16 @@ std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def, const Imp
   std::vector<Operation> operations = GraphDefImporter(graph, replaced, options).import();
   operations.resize(def.nodes.size());
   return operations;
+}
+
+std::vector<Operation> import_nodes(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options) {
+  if (!def.functions.empty()) {
+    std::vector<Operation> operations = import_nodes(graph, with_inlined_functions(def), options);
+    operations.resize(def.nodes.size());
+    return operations;
+  }
+  if (std::ranges::none_of(def.nodes, ends_iteration)) return import_plain_nodes(graph, def, options);
+  return import_plain_nodes(graph, with_open_loops(def), options);
 }
 
 }  // namespace trainhook::detail
