@@ -50,6 +50,7 @@ Values values_of(const AttrDef& attr) {
   if (kind == "shape") return {th::PartialShape{-1, 4}, th::PartialShape(), th::PartialShape(th::Shape{})};
   if (kind == "shapes")
     return {Shapes{th::PartialShape{-1, 4}, th::PartialShape()}, Shapes{th::PartialShape{3}}, Shapes{}};
+  if (kind == "floats") return {std::vector<float>{0, 1}, std::vector<float>{}};
   if (kind == "ints") return {Dims{1, 1, 1, 1}, Dims{1, 2, 2, 1}, Dims{1, 0, 1, 1}, Dims{2, 1, 1, 1}, Dims{0}, Dims{}};
   Values values;
   if (kind == "string") {
