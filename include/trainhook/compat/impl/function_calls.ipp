@@ -61,7 +61,10 @@ inline constexpr std::array kOutputNames{
 class FunctionInliner {
  public:
   explicit FunctionInliner(GraphDef def) : def_(std::move(def)) {
-    for (const FunctionDef& function : def_.functions) functions_.emplace(function.name, &function);
+    for (const FunctionDef& function : def_.functions) {
+      functions_.emplace(function.name, &function);
+      for (const NodeDef& node : function.nodes) most_added_ += 16 * size_of(node);
+    }
     for (const NodeDef& node : def_.nodes) names_.insert(node.name);
   }
 
@@ -237,14 +240,32 @@ class FunctionInliner {
     return place;
   }
 
+  /// About how many bytes a node takes.
+  static std::size_t size_of(const NodeDef& node) {
+    std::size_t size = 256 + node.name.size() + sizeof(PartialShape) * node.output_shapes.size();
+    const auto add = [&](const std::vector<std::string>& texts) {
+      for (const std::string& text : texts) size += sizeof text + text.size();
+    };
+    add(node.inputs);
+    for (const auto& [name, value] : node.attrs) {
+      size += 64 + name.size();
+      if (const auto* const text = std::get_if<std::string>(&value)) size += text->size();
+      if (const auto* const texts = std::get_if<std::vector<std::string>>(&value)) add(*texts);
+      if (const auto* const numbers = std::get_if<std::vector<std::int64_t>>(&value)) size += 8 * numbers->size();
+      if (const auto* const numbers = std::get_if<std::vector<float>>(&value)) size += 4 * numbers->size();
+      if (const auto* const types = std::get_if<std::vector<DType>>(&value)) size += sizeof(DType) * types->size();
+      if (const auto* const shapes = std::get_if<std::vector<PartialShape>>(&value))
+        size += sizeof(PartialShape) * shapes->size();
+    }
+    return size;
+  }
+
   /// Adds a node under its name, or a similar one if the graph has that already. Returns the name.
   std::string add(NodeDef node) {
-    constexpr std::size_t kMost = 1 << 27;
-    added_ += 256 + node.name.size() + 64 * node.attrs.size();
-    for (const std::string& input : node.inputs) added_ += 32 + input.size();
-    if (added_ > kMost) {
-      throw UnimplementedError("{}: the bodies of its functions take more than {} MiB; do they call themselves?",
-                               def_.source, kMost >> 20);
+    added_ += size_of(node);
+    if (added_ > most_added_) {
+      throw UnimplementedError("{}: calls of its functions take more than {} MiB; do they call themselves?",
+                               def_.source, most_added_ >> 20);
     }
     while (!names_.insert(node.name).second) node.name += '_';
     def_.nodes.push_back(std::move(node));
@@ -254,7 +275,8 @@ class FunctionInliner {
   GraphDef def_;
   std::unordered_map<std::string_view, const FunctionDef*> functions_;
   std::unordered_set<std::string> names_;  // of all nodes
-  std::size_t added_ = 0;                  // about how many bytes the added nodes take
+  std::size_t added_ = 0;                  // the sizes of the added nodes
+  std::size_t most_added_ = 1 << 24;       // a file that calls its functions more often is taken for a trap
 };
 
 GraphDef with_inlined_functions(GraphDef def) { return FunctionInliner(std::move(def)).inlined(); }
