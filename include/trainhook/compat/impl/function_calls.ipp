@@ -276,7 +276,7 @@ class FunctionInliner {
   std::unordered_map<std::string_view, const FunctionDef*> functions_;
   std::unordered_set<std::string> names_;  // of all nodes
   std::size_t added_ = 0;                  // the sizes of the added nodes
-  std::size_t most_added_ = 1 << 24;       // a file that calls its functions more often is taken for a trap
+  std::size_t most_added_ = 1 << 23;       // a file that calls its functions more often is taken for a trap
 };
 
 GraphDef with_inlined_functions(GraphDef def) { return FunctionInliner(std::move(def)).inlined(); }
