@@ -244,7 +244,7 @@ class FunctionInliner {
   static std::size_t size_of(const NodeDef& node) {
     std::size_t size = 256 + node.name.size() + sizeof(PartialShape) * node.output_shapes.size();
     const auto add = [&](const std::vector<std::string>& texts) {
-      for (const std::string& text : texts) size += sizeof text + text.size();
+      for (const std::string& text : texts) size += sizeof(std::string) + text.size();
     };
     add(node.inputs);
     for (const auto& [name, value] : node.attrs) {
