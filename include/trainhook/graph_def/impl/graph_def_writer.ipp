@@ -26,7 +26,8 @@ void append_nodes(std::string& bytes, const Graph& graph, const GraphDefOptions&
 }
 
 void append_versions(std::string& bytes) {
-  append_message(bytes, GraphMessage{.versions = VersionMessage{.producer = kGraphDefProducer}});
+  append_nested(bytes, field_number(&GraphMessage::versions),
+                [&] { append_message(bytes, VersionMessage{.producer = kGraphDefProducer}); });
 }
 
 void for_each_piece(const Graph& graph, const GraphDefOptions& options,
