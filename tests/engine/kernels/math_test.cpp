@@ -34,6 +34,24 @@ TEST(MathKernels, DivideNoNanGivesZeroForEachZeroDivisor) {
   EXPECT_EQ(binary("DivNoNan", Tensor::of<double>({3, NAN}), Tensor(0.0)), Tensor::of<double>({0, 0}));
 }
 
+TEST(MathKernels, DivideManyFloatsAndRepeatAnElementOnEitherSide) {
+  Tensor x(DType::Float, {37});  // not as many as fill vectors
+  for (std::size_t i = 0; i < 37; ++i) x.mutable_data<float>()[i] = static_cast<float>(i) / 2 - 9;
+  Tensor quotients = x;
+  Tensor inverses = x;
+  Tensor floors = x;
+  for (std::size_t i = 0; i < 37; ++i) {
+    const float value = x.data<float>()[i];
+    quotients.mutable_data<float>()[i] = value / 4;
+    inverses.mutable_data<float>()[i] = value == 0 ? 0 : 4 / value;
+    floors.mutable_data<float>()[i] = std::floor(value / -4);
+  }
+  EXPECT_EQ(binary("DivNoNan", x, Tensor(4.0F)), quotients);
+  EXPECT_EQ(binary("DivNoNan", Tensor(4.0F), x), inverses);
+  EXPECT_EQ(binary("FloorDiv", x, Tensor(-4.0F)), floors);
+  EXPECT_TRUE(std::isnan(binary("FloorDiv", Tensor(0.0F), Tensor(0.0F)).scalar<float>()));
+}
+
 TEST(MathKernels, ErfIsThatOfTheStandardLibrary) {
   EXPECT_EQ(unary("Erf", Tensor::of<double>({-1, 0, 0.5})), Tensor::of<double>({std::erf(-1.0), 0, std::erf(0.5)}));
 }
@@ -277,6 +295,10 @@ TEST(MathKernels, CombineTruthValues) {
             Tensor::of<bool>({false, true, true, true}));
   EXPECT_EQ(test::run_op(kernels::math(), "LogicalNot", {x}, {}, DType::Bool),
             Tensor::of<bool>({true, true, false, false}));
+  Tensor many(DType::Bool, {75});
+  Tensor others(DType::Bool, {75});
+  for (std::size_t i = 0; i < 75; ++i) (i % 3 == 0 ? many : others).mutable_data<bool>()[i] = true;
+  EXPECT_EQ(test::run_op(kernels::math(), "LogicalNot", {many}, {}, DType::Bool), others);
 }
 
 TEST(MathKernels, ApplyFunctions) {

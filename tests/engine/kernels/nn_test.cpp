@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -39,6 +40,18 @@ TEST(NnKernels, AddABiasToTheLastDimension) {
   EXPECT_EQ(run("BiasAddGrad", {Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2})}, kNhwc), Tensor::of<float>({9, 12}));
   EXPECT_THROW(run("BiasAdd", {Tensor::of<float>({1, 2}, {1, 2}), Tensor::of<float>({10})}, kNhwc),
                InvalidArgumentError);
+}
+
+TEST(NnKernels, AddUpTheGradientOfAWideBias) {
+  for (const std::int64_t rows : {1, 4, 6, 9}) {
+    Tensor gradient(DType::Int32, {rows, 65});
+    Tensor sums(DType::Int32, {65});
+    for (std::size_t i = 0; i < gradient.data<std::int32_t>().size(); ++i) {
+      gradient.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(i * i % 101);
+      sums.mutable_data<std::int32_t>()[i % 65] += static_cast<std::int32_t>(i * i % 101);
+    }
+    EXPECT_EQ(run("BiasAddGrad", {gradient}, kNhwc), sums) << rows;
+  }
 }
 
 TEST(NnKernels, AddABiasToTheSecondDimension) {

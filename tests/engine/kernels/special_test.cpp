@@ -45,6 +45,47 @@ TEST(SpecialKernels, AreThoseOfTheStandardLibrary) {
                   [](double x) { return 1.0507009873554804935 * (x < 0 ? 1.6732632423543772848 * std::expm1(x) : x); });
 }
 
+/// Compares a function of floats with its value, rounded once, from -`end` to `end` and for all kinds of numbers.
+void expect_function_of_floats(const std::string& type, float end, double (*of)(double)) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr std::int64_t kCount = 20'003;  // not as many as fill vectors
+  Tensor x(DType::Float, {kCount});
+  const float first[] = {0, -0.0F, 1e-30F, -1e-30F, 1, -1, 0.5F, -0.5F, end, -end, kInf, -kInf, NAN};
+  for (std::int64_t i = 0; i < kCount; ++i)
+    x.mutable_data<float>()[static_cast<std::size_t>(i)] =
+        i < std::ssize(first) ? first[i] : end * (2 * static_cast<float>(i) / static_cast<float>(kCount) - 1);
+  const Tensor found = run(type, {x});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kCount); ++i) {
+    const float value = x.data<float>()[i];
+    const auto expected = static_cast<float>(of(value));
+    const float result = found.data<float>()[i];
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(result)) << type << " of " << value;
+    } else if (expected == 0 || std::isinf(expected)) {
+      EXPECT_EQ(result, expected) << type << " of " << value;
+      EXPECT_EQ(std::signbit(result), std::signbit(expected)) << type << " of " << value;
+    } else {
+      ASSERT_NEAR(result, expected, 4e-7F * std::abs(expected)) << type << " of " << value;
+    }
+  }
+}
+
+TEST(SpecialKernels, InverseFunctionsOfFloatsAreThoseOfTheStandardLibraryButForRounding) {
+  expect_function_of_floats("Acos", 1, [](double x) { return std::acos(x); });
+  expect_function_of_floats("Asin", 1, [](double x) { return std::asin(x); });
+  expect_function_of_floats("Acos", 1.1F, [](double x) { return std::acos(x); });
+  expect_function_of_floats("Asin", 1.1F, [](double x) { return std::asin(x); });
+  expect_function_of_floats("Atan", 1, [](double x) { return std::atan(x); });
+  expect_function_of_floats("Atan", 100, [](double x) { return std::atan(x); });
+}
+
+TEST(SpecialKernels, SeluOfFloatsIsAccurateNextToZeroAndFarFromIt) {
+  const auto selu = [](double x) {
+    return 1.0507009873554804935 * (x < 0 ? 1.6732632423543772848 * std::expm1(x) : x);
+  };
+  for (const float end : {1e-5F, 1.0F, 30.0F}) expect_function_of_floats("Selu", end, selu);
+}
+
 TEST(SpecialKernels, RoundVectorsAsTheStandardLibraryDoes) {
   const auto check = []<class T>(T last) {
     const T values[] = {T(-0.0),

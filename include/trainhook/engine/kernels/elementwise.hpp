@@ -14,6 +14,7 @@
 #include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
+#include <trainhook/engine/kernels/pieces.hpp>
 #include <trainhook/engine/kernels/vectors.hpp>
 
 namespace trainhook::detail {
@@ -58,12 +59,38 @@ void compute_each(KernelContext& context, const Code& code) {
   });
 }
 
+/// The same in pieces that stay in the L1 cache: `Op::of_piece(x, room)` returns an expression.
+template <class Op, class T>
+void compute_pieces(KernelContext& context) {
+  ArrayMap<T> result = output_array<T>(context, 0, context.shape(0));
+  const T* const x = context.data<T>(0).data();
+  in_pieces(context, static_cast<std::size_t>(result.size()), [&](Eigen::Index at, Eigen::Index n) {
+    PieceRoom<T> room;
+    result.segment(at, n) = Op::of_piece(ConstArrayMap<T>(x + at, n), room);
+  });
+}
+
+/// exp(x) - 1 where x is below zero, and 0 where it is not. The result refers to `room`.
+template <class T>
+[[nodiscard]] ArrayMap<T> expm1_below_zero(const ConstArrayMap<T>& x, PieceRoom<T>& room) {
+  ArrayMap<T> result(room.elements.data(), x.size());
+  if constexpr (std::is_same_v<T, float>) {  // for Eigen's expm1 it takes an exponential and a logarithm
+    result = ((x.min)(T{0}) / T{2}).tanh();
+    result = (result + result) / (T{1} - result);
+  } else {
+    result = (x.min)(T{0}).expm1();
+  }
+  return result;
+}
+
 /// The kernel of an op with one input of elements T and a result of elements R. `Op::each` computes vectors, or single
 /// elements, where Eigen makes no vectors of its expressions.
 template <class Op, class T, class R = T>
 [[nodiscard]] Kernel unary_kernel() {
   return +[](KernelContext& context) {
-    if constexpr (requires(T x) { Op::each(x); }) {
+    if constexpr (requires(const ConstArrayMap<T>& x, PieceRoom<T>& room) { Op::of_piece(x, room); }) {
+      compute_pieces<Op, T>(context);
+    } else if constexpr (requires(T x) { Op::each(x); }) {
       compute_each<T, 1>(context, [](const auto& x) { return Op::each(x); });
     } else {
       compute_elements<R, T>(context, [](const auto& x) { return Op::of(x); });
@@ -96,6 +123,17 @@ void binary_run(void* result, const void* x_start, std::int64_t x_stride, const 
   ArrayMap<R> to(static_cast<R*>(result), count);
   if constexpr (std::is_same_v<T, std::string>) {  // Eigen is for numbers
     for (std::int64_t i = 0; i < count; ++i) to[i] = Op::of(x[i * x_stride], y[i * y_stride]);
+  } else if constexpr (requires { Op::each(*x, *y); }) {
+    if (x_stride == y_stride) {
+      kernels::detail::compute(
+          to.data(), count, [](const auto& a, const auto& b) { return Op::each(a, b); }, x, y);
+    } else if (y_stride == 0) {
+      kernels::detail::compute(
+          to.data(), count, [b = *y]<class V>(const V& a) { return Op::each(a, b - V{}); }, x);
+    } else {
+      kernels::detail::compute(
+          to.data(), count, [a = *x]<class V>(const V& b) { return Op::each(a - V{}, b); }, y);
+    }
   } else if constexpr (!std::is_floating_point_v<R>) {  // one expression for all strides compiles much faster
     const bool repeats = x_stride != y_stride;
     std::array<T, 256> same;

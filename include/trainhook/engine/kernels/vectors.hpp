@@ -22,6 +22,19 @@ struct VectorOf {
   using type [[gnu::vector_size(Size * sizeof(T))]] = T;
 };
 
+/// The type of a vector's elements, or of a single element.
+template <class V>
+struct TypeOfElement {
+  using type = std::remove_cvref_t<decltype(std::declval<V&>()[0])>;
+};
+template <class V>
+  requires(std::is_arithmetic_v<V>)
+struct TypeOfElement<V> {
+  using type = V;
+};
+template <class V>
+using ElementOf = typename TypeOfElement<V>::type;
+
 /// The bytes of a vector register and the number of registers of the target processor, from the compiler's macros.
 #if defined(__AVX512F__)
 inline constexpr std::size_t kVectorBytes = 64;
@@ -103,7 +116,7 @@ void compute(T* to, std::ptrdiff_t count, const Code& code, const From*... from)
   constexpr auto kSize = static_cast<std::ptrdiff_t>(kVectorSize<T>);
   std::ptrdiff_t at = 0;
   for (; at + kSize <= count; at += kSize) store(Vector(code(load<Vector>(from + at)...)), to + at);
-  for (; at < count; ++at) to[at] = code(from[at]...);
+  for (; at < count; ++at) to[at] = static_cast<T>(code(from[at]...));
 }
 
 /// The sum of a vector's elements, by repeated halving.

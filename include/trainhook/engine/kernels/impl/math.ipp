@@ -42,7 +42,10 @@ struct RealDiv {
 };
 
 struct DivNoNan {
-  static auto of(const auto& x, const auto& y) { return (y == 0).select(0, x / y); }
+  template <class V>
+  static V each(const V& x, const V& y) {
+    return y == 0 ? V{} : x / y;
+  }
 };
 
 /// An op that Eigen has no expression for: `Scalar` computes one element from two.
@@ -50,16 +53,22 @@ template <class Scalar>
 struct ElementByElement {
   static auto of(const auto& x, const auto& y) { return x.binaryExpr(y, Scalar{}); }
 };
-struct FloorDivOfTwo {
+struct FloorDivOfIntegers {
   template <class T>
   T operator()(T x, T y) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      return std::floor(x / y);
+    if (y == 0) throw InvalidArgumentError("Integer division by zero");
+    if (y == -1) return static_cast<T>(T{0} - x);
+    const T quotient = static_cast<T>(x / y);
+    return static_cast<T>(x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient);
+  }
+};
+struct FloorDiv {
+  template <class X>
+  static auto of(const X& x, const auto& y) {
+    if constexpr (std::is_floating_point_v<typename X::Scalar>) {
+      return (x / y).floor();
     } else {
-      if (y == 0) throw InvalidArgumentError("Integer division by zero");
-      if (y == -1) return static_cast<T>(T{0} - x);
-      const T quotient = static_cast<T>(x / y);
-      return static_cast<T>(x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient);
+      return x.binaryExpr(y, FloorDivOfIntegers{});
     }
   }
 };
@@ -181,9 +190,6 @@ struct IsNan {
 struct IsInf {
   static auto of(const auto& x) { return x.isInf(); }
 };
-struct LogicalNot {
-  static auto of(const auto& x) { return !x; }
-};
 
 // Gradients of roots, from the result and its gradient. They are zero if the latter is, even if the slope is infinite.
 struct SqrtGrad {
@@ -229,7 +235,16 @@ template <class Op>
 Kernel make_classification(const Node& node) {
   return kernel_for(FloatingTypes{}, node, "T", []<class T>() { return unary_kernel<Op, T, bool>(); });
 }
-inline Kernel make_logical_not(const Node&) { return unary_kernel<LogicalNot, bool>(); }
+inline Kernel make_logical_not(const Node&) {
+  return +[](KernelContext& context) {  // as bytes, of which there are vectors
+    const auto* const from = reinterpret_cast<const std::uint8_t*>(context.data<bool>(0).data());
+    auto* const to = reinterpret_cast<std::uint8_t*>(context.output<bool>(0, context.shape(0)).data());
+    for_each_block(context, {context.shape(0).num_elements(), 1}, [&](const Block& block) {
+      compute(
+          to + block.begin, block.size(), [](const auto& x) { return x ^ 1; }, from + block.begin);
+    });
+  };
+}
 
 template <class T>
 void add_n(KernelContext& context) {
@@ -272,7 +287,7 @@ inline constexpr std::array kMath{
     KernelDef{.type = "Mul", .make = make_binary<Mul, NumberTypes>},
     KernelDef{.type = "RealDiv", .make = make_binary<RealDiv, FloatingTypes>},
     KernelDef{.type = "DivNoNan", .make = make_binary<DivNoNan, FloatingTypes>},
-    KernelDef{.type = "FloorDiv", .make = make_binary<ElementByElement<FloorDivOfTwo>, NumberTypes>},
+    KernelDef{.type = "FloorDiv", .make = make_binary<FloorDiv, NumberTypes>},
     KernelDef{.type = "FloorMod", .make = make_binary<ElementByElement<FloorModOfTwo>, NumberTypes>},
     KernelDef{.type = "Pow", .make = make_binary<ElementByElement<PowOfTwo>, NumberTypes>},
     KernelDef{.type = "SquaredDifference", .make = make_binary<SquaredDifference, NumberTypes>},

@@ -16,6 +16,7 @@
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
+#include <trainhook/engine/kernels/pieces.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -46,6 +47,23 @@ void bias_add(KernelContext& context) {
   });
 }
 
+/// The sums of a table's columns. Narrow ones are summed vector by vector; in wide ones that would jump from page to
+/// page.
+template <class Table, class Sum>
+void sum_rows(const Table& table, Sum& sum) {
+  constexpr Eigen::Index kNarrow = 64;
+  constexpr Eigen::Index kRows = 4;  // that `sum` is read and written for
+  if (table.cols() <= kNarrow) {
+    sum = table.colwise().sum().transpose();
+    return;
+  }
+  sum = table.row(0).transpose();
+  Eigen::Index i = 1;
+  for (; i + kRows <= table.rows(); i += kRows)
+    sum += ((table.row(i) + table.row(i + 1)) + (table.row(i + 2) + table.row(i + 3))).transpose();
+  for (; i < table.rows(); ++i) sum += table.row(i).transpose();
+}
+
 template <class T>
 void bias_add_grad(KernelContext& context) {
   const auto [rows, columns] = rows_and_columns(context.shape(0));
@@ -55,7 +73,7 @@ void bias_add_grad(KernelContext& context) {
   if (rows == 0) result.setZero();
   T* const memory = context.scratch<T>(blocks.parts(static_cast<std::size_t>(columns)));
   sum_over_blocks(context, blocks, result, memory, [&](const Block& block, ArrayMap<T> sum) {
-    sum = gradient.middleRows(block.begin, block.size()).colwise().sum().transpose();
+    sum_rows(gradient.middleRows(block.begin, block.size()), sum);
   });
 }
 
@@ -118,7 +136,10 @@ struct Relu6 {
   static auto of(const auto& x) { return ((x.max)(0).min)(6); }
 };
 struct Elu {
-  static auto of(const auto& x) { return (x.max)(0) + (x.min)(0).expm1(); }
+  template <class T>
+  static auto of_piece(const ConstArrayMap<T>& x, PieceRoom<T>& room) {
+    return (x.max)(T{0}) + expm1_below_zero(x, room);
+  }
 };
 struct Softplus {
   static auto of(const auto& x) { return (x.max)(0) + (-(x.abs)()).exp().log1p(); }

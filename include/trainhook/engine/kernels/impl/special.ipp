@@ -7,25 +7,84 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <numbers>
 #include <type_traits>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
+#include <trainhook/engine/kernels/pieces.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
 
 using namespace trainhook::detail;
 
+/// A float, or a vector of floats.
+template <class V>
+concept Floats = std::is_same_v<ElementOf<V>, float>;
+
+/// x + x z (c[0] + c[1] z + ...), where z is the square of x.
+template <class V, std::size_t N>
+V odd_polynomial(const V& x, const V& z, const std::array<float, N>& c) {
+  V sum = V{} + c[N - 1];
+  unrolled<N - 1>([&](auto i) { sum = sum * z + c[N - 2 - i]; });
+  return x + x * z * sum;
+}
+
+template <class V>
+V size_of(const V& x) {
+  return x < 0 ? -x : x;
+}
+
+inline constexpr auto kHalfPi = std::numbers::pi_v<float> / 2;
+
+// Inverse functions of floats: polynomials that differ by less than 3e-9 and 2e-8 of the result up to tan(pi/8) and
+// 1/2, and identities for what is larger. Eigen 3.4 computes them one by one.
+template <Floats V>
+V arcsine_up_to_half(const V& x, const V& square) {
+  constexpr std::array kArcsine{0.166666731F, 0.0749876127F, 0.0450202264F, 0.0264333114F, 0.038328398F};
+  return odd_polynomial(x, square, kArcsine);
+}
 struct Acos {
+  template <Floats V>
+  static V each(const V& x) {
+    const V size = size_of(x);
+    const V square = size > 0.5F ? (1 - size) / 2 : size * size;
+    const V part = arcsine_up_to_half<V>(size > 0.5F ? square_root(square) : x, square);
+    const V twice = part + part;
+    return size > 0.5F ? (x < 0 ? std::numbers::pi_v<float> - twice : twice) : kHalfPi - part;
+  }
   static auto of(const auto& x) { return x.acos(); }
 };
 struct Asin {
+  template <Floats V>
+  static V each(const V& x) {
+    const V size = size_of(x);
+    const V square = size > 0.5F ? (1 - size) / 2 : size * size;
+    const V part = arcsine_up_to_half<V>(size > 0.5F ? square_root(square) : x, square);
+    const V large = kHalfPi - (part + part);
+    return size > 0.5F ? (x < 0 ? -large : large) : part;
+  }
   static auto of(const auto& x) { return x.asin(); }
 };
 struct Atan {
+  template <Floats V>
+  static V each(const V& x) {
+    constexpr std::array kArctangent{-0.333333313F, 0.199995592F, -0.142645076F, 0.107488573F, -0.064668335F};
+    constexpr float kLow = 0.414213562F;  // tan(pi/8)
+    constexpr float kHigh = 2.41421356F;  // tan(3 pi/8)
+    const V size = size_of(x);
+    const V above = size > kHigh ? V{} - 1 : size > kLow ? size - 1 : x;
+    const V below = size > kHigh ? size : size > kLow ? size + 1 : V{} + 1;
+    const V rest = above / below;
+    const V part = odd_polynomial<V>(rest, rest * rest, kArctangent);
+    const V large = part + (size > kHigh ? V{} + kHalfPi : V{} + kHalfPi / 2);
+    return size > kLow ? (x < 0 ? -large : large) : x == 0 ? x : part;  // a zero keeps its sign
+  }
   static auto of(const auto& x) { return x.atan(); }
 };
 struct Ceil {
@@ -52,8 +111,8 @@ struct Rint {
     if constexpr (std::is_arithmetic_v<V>) {
       return std::nearbyint(x);
     } else {
-      constexpr auto kWhole = 1 / std::numeric_limits<std::remove_cvref_t<decltype(x[0])>>::epsilon();
-      const V size = x < 0 ? -x : x;
+      constexpr auto kWhole = 1 / std::numeric_limits<ElementOf<V>>::epsilon();
+      const V size = size_of(x);
       const V rounded = (size + kWhole) - kWhole;
       const V with_sign = x < 0 ? -rounded : rounded;
       return size < kWhole ? (rounded == 0 ? x * 0 : with_sign) : x;
@@ -66,20 +125,15 @@ struct Selu {
   static constexpr double kScale = 1.0507009873554804934193349852946;
   static constexpr double kScaleAlpha = 1.7580993408473768599402175208123;
   template <class T>
-  struct OfOne {
-    T operator()(T x) const { return x < 0 ? static_cast<T>(kScaleAlpha) * std::expm1(x) : static_cast<T>(kScale) * x; }
-  };
-  static auto of(const auto& x) { return x.unaryExpr(OfOne<typename std::decay_t<decltype(x)>::Scalar>{}); }
+  static auto of_piece(const ConstArrayMap<T>& x, PieceRoom<T>& room) {
+    return (x.max)(T{0}) * static_cast<T>(kScale) + expm1_below_zero(x, room) * static_cast<T>(kScaleAlpha);
+  }
 };
 struct SeluGrad {
-  template <class T>
-  struct OfTwo {
-    T operator()(T gradient, T result) const {
-      return gradient * (result < 0 ? result + static_cast<T>(Selu::kScaleAlpha) : static_cast<T>(Selu::kScale));
-    }
-  };
-  static auto of(const auto& gradient, const auto& results) {
-    return gradient.binaryExpr(results, OfTwo<typename std::decay_t<decltype(results)>::Scalar>{});
+  template <class V>
+  static V each(const V& gradient, const V& result) {
+    using T = ElementOf<V>;
+    return gradient * (result < 0 ? result + static_cast<T>(Selu::kScaleAlpha) : V{} + static_cast<T>(Selu::kScale));
   }
 };
 
