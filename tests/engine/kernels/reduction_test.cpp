@@ -3,7 +3,9 @@
 /// Tests of kernels, reductions over dimensions.
 #include <trainhook/engine/kernels.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -135,6 +137,40 @@ TEST(ReductionKernels, ReduceTruthValues) {
   };
   EXPECT_EQ(logical("All"), Tensor::of<bool>({false, true}));
   EXPECT_EQ(logical("Any"), Tensor::of<bool>({true, true}));
+}
+
+TEST(ReductionKernels, FindOneTruthValueAmongMany) {
+  const auto logical = [](const std::string& type, const Tensor& x) {
+    return test::run_op(kernels::reduction(), type, {x, axes({0})}, {{"keep_dims", false}}, DType::Bool).scalar<bool>();
+  };
+  for (const std::size_t at : {std::size_t{0}, std::size_t{31}, std::size_t{99}}) {
+    Tensor one(DType::Bool, {100});
+    EXPECT_FALSE(logical("Any", one));
+    one.mutable_data<bool>()[at] = true;
+    EXPECT_TRUE(logical("Any", one));
+    Tensor all_but_one(DType::Bool, {100});
+    for (bool& element : all_but_one.mutable_data<bool>()) element = true;
+    EXPECT_TRUE(logical("All", all_but_one));
+    all_but_one.mutable_data<bool>()[at] = false;
+    EXPECT_FALSE(logical("All", all_but_one));
+  }
+}
+
+TEST(ReductionKernels, JoinManyShortRows) {
+  for (const std::int64_t width : {1, 3, 16, 100, 300}) {
+    Tensor x(DType::Int64, {2, 533, width});
+    Tensor sums(DType::Int64, {2, width});
+    Tensor largest(DType::Int64, {2, width});
+    for (std::int64_t i = 0; i < x.num_elements(); ++i) {
+      const std::int64_t value = i * 7919 % 1009 + 1;
+      x.mutable_data<std::int64_t>()[static_cast<std::size_t>(i)] = value;
+      const auto column = static_cast<std::size_t>(i / (533 * width) * width + i % width);
+      sums.mutable_data<std::int64_t>()[column] += value;
+      largest.mutable_data<std::int64_t>()[column] = (std::max)(largest.data<std::int64_t>()[column], value);
+    }
+    EXPECT_EQ(reduce("Sum", x, axes({1})), sums) << width;
+    EXPECT_EQ(reduce("Max", x, axes({1})), largest) << width;
+  }
 }
 
 TEST(ReductionKernels, FindTheFirstLargestElement) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <type_traits>
@@ -100,13 +101,17 @@ struct AllOf {
   template <class T>
   static constexpr T kStart = true;
   static auto join(const auto& x, const auto& y) { return x && y; }
-  static auto all(const auto& x) { return x.all(); }
+  static bool all(const ConstArrayMap<bool>& x) {
+    return std::memchr(x.data(), 0, static_cast<std::size_t>(x.size())) == nullptr;
+  }
 };
 struct AnyOf {
   template <class T>
   static constexpr T kStart = false;
   static auto join(const auto& x, const auto& y) { return x || y; }
-  static auto all(const auto& x) { return x.any(); }
+  static bool all(const ConstArrayMap<bool>& x) {
+    return std::memchr(x.data(), 1, static_cast<std::size_t>(x.size())) != nullptr;
+  }
 };
 
 /// Joins `n` contiguous elements of type T to the result of type R: all to one element, or each to its own.
@@ -135,13 +140,37 @@ struct ReductionWalk {
 
   /// Joins the next `count` parts of dimension `axis`.
   void walk(std::size_t axis, std::int64_t count, std::byte* result) {
-    if (axis + 1 < plan.dims.size()) {
+    if (axis + 2 == plan.dims.size() && plan.strides[axis] == 0) {
+      join_rows(count, plan.dims[axis + 1], result);
+    } else if (axis + 1 < plan.dims.size()) {
       for (std::int64_t i = 0; i < count; ++i)
         walk(axis + 1, plan.dims[axis + 1], result + static_cast<std::size_t>(i * plan.strides[axis]) * result_size);
-      return;
+    } else {
+      take(plan.strides[axis] == 0 ? to_one : to_each, result, count);
     }
-    (plan.strides[axis] == 0 ? to_one : to_each)(result, x, count);
+  }
+
+  /// Joins the next `count` elements.
+  void take(ReduceRun join, std::byte* result, std::int64_t count) {
+    join(result, x, count);
     x += static_cast<std::size_t>(count) * size;
+  }
+
+  /// Joins the next `count` rows of `width` elements, each with the row before. Short ones are joined several at a
+  /// time.
+  void join_rows(std::int64_t count, std::int64_t width, std::byte* result) {
+    constexpr std::size_t kWide = 1024;  // bytes
+    const std::size_t row = static_cast<std::size_t>(width) * size;
+    const auto together = static_cast<std::int64_t>(kWide / row);
+    if (size == result_size && together > 1 && count >= 4 * together) {
+      alignas(64) std::array<std::byte, kWide> wide;
+      std::memcpy(wide.data(), x, static_cast<std::size_t>(together) * row);
+      x += static_cast<std::size_t>(together) * row;
+      for (count -= together; count >= together; count -= together) take(to_each, wide.data(), together * width);
+      for (std::int64_t i = 0; i < together; ++i)
+        to_each(result, wide.data() + static_cast<std::size_t>(i) * row, width);
+    }
+    for (; count > 0; --count) take(to_each, result, width);
   }
 };
 
