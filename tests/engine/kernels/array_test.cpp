@@ -4,6 +4,7 @@
 #include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/ops/cast.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -127,6 +128,8 @@ TEST(ArrayKernels, FillTensors) {
   EXPECT_EQ(run("ZerosLike", {Tensor::of<float>({1, 2})}, {{"T", DType::Float}}, DType::Float),
             Tensor::of<float>({0, 0}));
   EXPECT_EQ(run("OnesLike", {ints({5, 6})}, {{"T", DType::Int32}}, DType::Int32), ints({1, 1}));
+  const Tensor many = run("OnesLike", {Tensor(DType::Double, {2, 777})}, {{"T", DType::Double}}, DType::Double);
+  EXPECT_EQ(std::ranges::count(many.data<double>(), 1.0), 2 * 777);
 }
 
 TEST(ArrayKernels, HaveEmptyStringsForZeros) {

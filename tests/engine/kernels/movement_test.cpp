@@ -3,6 +3,8 @@
 /// Tests of kernels, what moves elements.
 #include <trainhook/engine/kernels.hpp>
 
+#include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -50,6 +52,36 @@ TEST(MovementKernels, Reverse) {
   EXPECT_EQ(run("ReverseV2", {Tensor::of<std::string>({"a", "b"}), ints({0})}), Tensor::of<std::string>({"b", "a"}));
   EXPECT_EQ(run("ReverseV2", {Tensor(DType::Float, Shape{0, 2}), ints({0})}), Tensor(DType::Float, Shape{0, 2}));
   EXPECT_THROW(run("ReverseV2", {matrix(), ints({1, -1})}), InvalidArgumentError);
+}
+
+template <class T>
+void expect_reversed_rows() {
+  for (const std::int64_t width : {1, 2, 15, 16, 33}) {
+    Tensor x(dtype_of<T>, {3, width});
+    Tensor reversed(dtype_of<T>, {3, width});
+    for (std::int64_t i = 0; i < x.num_elements(); ++i) {
+      const std::int64_t row = i / width * width;
+      x.template mutable_data<T>()[static_cast<std::size_t>(i)] = static_cast<T>(static_cast<double>(i));
+      reversed.template mutable_data<T>()[static_cast<std::size_t>(row + width - 1 - (i - row))] =
+          static_cast<T>(static_cast<double>(i));
+    }
+    EXPECT_EQ(run("ReverseV2", {x, ints({1})}), reversed) << width;
+  }
+}
+
+TEST(MovementKernels, ReverseRowsOfElementsOfAnySize) {
+  expect_reversed_rows<std::uint8_t>();
+  expect_reversed_rows<std::int16_t>();
+  expect_reversed_rows<float>();
+  expect_reversed_rows<double>();
+  expect_reversed_rows<std::complex<double>>();
+}
+
+TEST(MovementKernels, RepeatAnElementAlongALongRow) {
+  const Tensor wide = run("BroadcastTo", {Tensor::of<float>({1, 2}, {2, 1}), ints({2, 5000})});
+  for (std::size_t i = 0; i < 10'000; ++i) ASSERT_EQ(wide.data<float>()[i], i < 5000 ? 1 : 2);
+  const Tensor texts = run("BroadcastTo", {Tensor::of<std::string>({"a", "b"}, {2, 1}), ints({2, 2})});
+  EXPECT_EQ(texts, Tensor::of<std::string>({"a", "a", "b", "b"}, {2, 2}));
 }
 
 TEST(MovementKernels, Split) {

@@ -36,5 +36,21 @@ TEST(RankingKernels, InTopKCountsThoseThatAreLarger) {
       Tensor::of<bool>({false, true, false, false, true}));
 }
 
+TEST(RankingKernels, InTopKHasNoPlaceForATargetThatIsNoClassOrWhoseRowIsNotFinite) {
+  const auto in_top = [](const Tensor& predictions, std::int64_t target, std::int64_t k) {
+    return test::run_op(kernels::ranking(), "InTopKV2", {predictions, Tensor::of<std::int64_t>({target}), Tensor(k)},
+                        {{"T", DType::Int64}}, DType::Bool);
+  };
+  const Tensor yes = Tensor::of<bool>({true});
+  const Tensor no = Tensor::of<bool>({false});
+  EXPECT_EQ(in_top(Tensor::of<float>({3, 2, 1}, {1, 3}), 0, 1), yes);
+  EXPECT_EQ(in_top(Tensor::of<float>({3, 2, 1}, {1, 3}), 0, 0), no);
+  EXPECT_EQ(in_top(Tensor::of<float>({3, 2, 1}, {1, 3}), -1, 3), no);
+  EXPECT_EQ(in_top(Tensor::of<float>({3, 2, 1}, {1, 3}), 3, 3), no);
+  EXPECT_EQ(in_top(Tensor::of<float>({3, 2, NAN}, {1, 3}), 0, 3), no);
+  EXPECT_EQ(in_top(Tensor::of<float>({3, 2, -INFINITY}, {1, 3}), 0, 3), no);
+  EXPECT_EQ(in_top(Tensor::of<float>({NAN, 2, 1}, {1, 3}), 0, 3), no);
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -9,9 +9,12 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 
 namespace trainhook::detail {
 
@@ -88,6 +91,38 @@ inline void simplify(Ints& dims, Ints& to, Ints& from) {
   from = kept_from;
 }
 
+/// Makes `count` elements `value`: a few of them, and then copies of those, since memcpy has the processor's widest
+/// vectors.
+template <class T>
+void fill_elements(T* to, std::int64_t count, const T& value) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    constexpr auto kFirst = static_cast<std::int64_t>(4096 / sizeof(T));
+    std::fill_n(to, (std::min)(count, kFirst), value);
+    for (std::int64_t at = kFirst; at < count; at += kFirst)
+      std::memcpy(to + at, to, static_cast<std::size_t>((std::min)(kFirst, count - at)) * sizeof(T));
+  } else {
+    std::fill_n(to, count, value);
+  }
+}
+
+/// Copies `count` elements, of which the first is `from[0]` and the next ones lie before it.
+template <class T>
+void copy_reversed(T* to, const T* from, std::int64_t count) {
+  std::int64_t i = 0;
+  if constexpr (std::is_integral_v<T>) {
+    constexpr std::size_t kSize = kernels::detail::kVectorSize<T>;
+    using Vector = typename kernels::detail::VectorOf<T, kSize>::type;
+    constexpr auto kStep = static_cast<std::int64_t>(kSize);
+    for (; i + kStep <= count; i += kStep) {
+      const auto elements = kernels::detail::load<Vector>(from - i - kStep + 1);
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        kernels::detail::store(__builtin_shufflevector(elements, elements, (kSize - 1 - I)...), to + i);
+      }(std::make_index_sequence<kSize>{});
+    }
+  }
+  for (; i < count; ++i) to[i] = from[-i];
+}
+
 template <class T>
 void copy_dims(T* to, const T* from, const Ints& dims, const Ints& to_strides, const Ints& from_strides,
                std::size_t axis) {
@@ -97,6 +132,10 @@ void copy_dims(T* to, const T* from, const Ints& dims, const Ints& to_strides, c
     }
   } else if (to_strides[axis] == 1 && from_strides[axis] == 1) {
     std::copy_n(from, dims[axis], to);
+  } else if (to_strides[axis] == 1 && from_strides[axis] == 0) {
+    fill_elements(to, dims[axis], *from);
+  } else if (to_strides[axis] == 1 && from_strides[axis] == -1) {
+    copy_reversed(to, from, dims[axis]);
   } else {
     const std::int64_t to_stride = to_strides[axis];  // kept in registers, whatever the elements may alias
     const std::int64_t from_stride = from_strides[axis];

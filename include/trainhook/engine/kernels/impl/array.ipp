@@ -77,11 +77,15 @@ inline Kernel make_range(const Node& node) {
   return kernel_for(NumberTypes{}, node, "Tidx", []<class T>() {
     return Kernel(+[](KernelContext& context) {
       const T delta = context.input(2).scalar<T>();
-      T value = context.input(0).scalar<T>();
-      const std::span<T> numbers = context.output<T>(0, Shape{range_size(value, context.input(1).scalar<T>(), delta)});
-      for (std::size_t i = 0; i < numbers.size(); ++i) {
-        if (i > 0) value = static_cast<T>(value + delta);
-        numbers[i] = value;
+      const T start = context.input(0).scalar<T>();
+      const std::span<T> numbers = context.output<T>(0, Shape{range_size(start, context.input(1).scalar<T>(), delta)});
+      if constexpr (std::is_integral_v<T>) {  // no number waits for the one before; a product may wrap around
+        using Wrapping = std::make_unsigned_t<T>;
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+          numbers[i] = static_cast<T>(static_cast<Wrapping>(start) + static_cast<Wrapping>(i) * Wrapping(delta));
+      } else {
+        T value = start;
+        for (std::size_t i = 0; i < numbers.size(); ++i, value += delta) numbers[i] = value;
       }
     });
   });
@@ -151,7 +155,16 @@ inline Kernel make_squeeze(const Node& node) {
 
 template <class From, class To>
 void cast_elements(KernelContext& context) {
-  compute_elements<To, From>(context, [](const auto& x) { return x.template cast<To>(); });
+  if constexpr (std::is_same_v<From, bool> && !std::is_same_v<To, bool>) {  // Eigen has vectors of bytes, not of bool
+    const auto* const from = reinterpret_cast<const std::uint8_t*>(context.data<bool>(0).data());
+    ArrayMap<To> result = output_array<To>(context, 0, context.shape(0));
+    for_each_block(context, {result.size(), 1}, [&](const Block& block) {
+      result.segment(block.begin, block.size()) =
+          ConstArrayMap<std::uint8_t>(from + block.begin, block.size()).template cast<To>();
+    });
+  } else {
+    compute_elements<To, From>(context, [](const auto& x) { return x.template cast<To>(); });
+  }
 }
 
 inline Kernel make_cast(const Node& node) {
@@ -178,7 +191,9 @@ inline Kernel make_zeros_like(const Node&) {
 
 inline Kernel make_ones_like(const Node& node) {
   return kernel_for(CastTypes{}, node, "T", []<class T>() {
-    return Kernel(+[](KernelContext& context) { std::ranges::fill(context.output<T>(0, context.shape(0)), T{1}); });
+    return Kernel(+[](KernelContext& context) {
+      fill_elements(context.output<T>(0, context.shape(0)).data(), context.shape(0).num_elements(), T{1});
+    });
   });
 }
 

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <span>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
-#include <trainhook/engine/kernels/eigen_maps.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -75,12 +75,16 @@ void in_top_k(KernelContext& context) {
   if (shape.rank() != 2 || context.shape(1) != Shape{shape[0]})
     throw InvalidArgumentError("targets of shape {} do not go with predictions of shape {}", context.shape(1), shape);
   const std::int64_t k = int_of(context.input(2));
-  const ConstTableMap<float> predictions(context.data<float>(0).data(), shape[0], shape[1]);
+  const float* row = context.data<float>(0).data();
   bool* to = context.output<bool>(0, context.shape(1)).data();
-  std::int64_t i = 0;
   for (const Index target : context.data<Index>(1)) {
-    const auto row = predictions.row(i++);
-    *to++ = target >= 0 && target < shape[1] && row.isFinite().all() && (row > row[target]).count() < k;
+    std::int64_t left = target >= 0 && target < shape[1] ? k : 0;  // places for the target
+    for (std::int64_t i = 0; i < shape[1] && left > 0; ++i) {
+      if (!std::isfinite(row[i])) left = 0;
+      if (row[i] > row[target]) --left;
+    }
+    *to++ = left > 0;
+    row += shape[1];
   }
 }
 

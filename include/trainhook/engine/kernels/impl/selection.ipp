@@ -110,8 +110,12 @@ void gather_nd(KernelContext& context) {
   Tensor& out = context.output(0, context.input(0).dtype(), shape_of_ints(dims));
   visit_storage(out.dtype(), [&]<class T>() {
     T* to = stored_for_writing<T>(out);
-    for (std::int64_t i = 0; i < slices.count(); ++i)
-      to = std::copy_n(stored<T>(context.input(0)) + slices.offset(i), slices.size(), to);
+    const T* const from = stored<T>(context.input(0));
+    if (slices.size() == 1) {
+      for (std::int64_t i = 0; i < slices.count(); ++i) *to++ = from[slices.offset(i)];
+    } else {
+      for (std::int64_t i = 0; i < slices.count(); ++i) to = std::copy_n(from + slices.offset(i), slices.size(), to);
+    }
   });
 }
 
