@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -60,26 +63,29 @@ struct Scale {
 /// Images that are read or written, as rows of channels.
 struct Images {
   Shape shape;
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t channels;
 
   explicit Images(const Shape& of) : shape(of) {
     if (shape.rank() != 4) throw InvalidArgumentError("images must be of rank 4, not {}", shape);
+    height = shape[1];
+    width = shape[2];
+    channels = shape[3];
   }
   Images(const Shape& of, const Tensor& size) : Images(of) {
     if (size.shape() != Shape{2}) throw InvalidArgumentError("size must hold a height and a width");
-    const std::int64_t height = size.data<std::int32_t>()[0];
-    const std::int64_t width = size.data<std::int32_t>()[1];
+    height = size.data<std::int32_t>()[0];
+    width = size.data<std::int32_t>()[1];
     if (height <= 0 || width <= 0) throw InvalidArgumentError("size {} x {} must be positive", height, width);
-    shape = Shape{of[0], height, width, of[3]};
+    shape = Shape{of[0], height, width, channels};
   }
-
-  [[nodiscard]] std::int64_t height() const { return shape[1]; }
-  [[nodiscard]] std::int64_t width() const { return shape[2]; }
 
   template <class T>
   [[nodiscard]] auto pixel(T* data, std::int64_t image, std::int64_t y, std::int64_t x) const {
     using Array = Eigen::Array<std::remove_const_t<T>, Eigen::Dynamic, 1>;
     using Map = Eigen::Map<std::conditional_t<std::is_const_v<T>, const Array, Array>>;
-    return Map(data + ((image * height() + y) * width() + x) * shape[3], shape[3]);
+    return Map(data + ((image * height + y) * width + x) * channels, channels);
   }
 
   /// @throws InvalidArgumentError if `result` has pixels but these images have none.
@@ -89,15 +95,29 @@ struct Images {
   }
 };
 
-/// Calls `code(image, y, x, row, column)` for each pixel of `large`; row is `of(height, y)`, column is `of(width, x)`.
+/// Calls `code(image, y, row, columns)` for each line of `large`; row is `of(height, y)`, columns[x] is `of(width, x)`.
+/// The session's threads share the images.
 template <class Of, class Code>
-void for_each_pixel(const Images& large, const Scale& height, const Scale& width, Of of, const Code& code) {
-  for (std::int64_t image = 0; image < large.shape[0]; ++image) {
-    for (std::int64_t y = 0; y < large.height(); ++y) {
-      const auto row = of(height, y);
-      for (std::int64_t x = 0; x < large.width(); ++x) code(image, y, x, row, of(width, x));
+void for_each_line(const KernelContext& context, const Images& large, const Scale& height, const Scale& width, Of of,
+                   const Code& code) {
+  using Place = decltype(of(width, 0));
+  Place* const columns = context.scratch<Place>(static_cast<std::size_t>(large.width));
+  for (std::int64_t x = 0; x < large.width; ++x) columns[x] = of(width, x);
+  for_each_block(context, {large.shape[0], product_of(large.shape, 1, 4)}, [&](const Block& block) {
+    for (std::int64_t image = block.begin; image < block.end; ++image) {
+      for (std::int64_t y = 0; y < large.height; ++y) code(image, y, of(height, y), columns);
     }
-  }
+  });
+}
+
+/// Calls `code(image, y, x, row, columns[x])` for each pixel of `large`.
+template <class Of, class Code>
+void for_each_pixel(const KernelContext& context, const Images& large, const Scale& height, const Scale& width, Of of,
+                    const Code& code) {
+  for_each_line(context, large, height, width, of,
+                [&](std::int64_t image, std::int64_t y, const auto& row, const auto* columns) {
+                  for (std::int64_t x = 0; x < large.width; ++x) code(image, y, x, row, columns[x]);
+                });
 }
 inline std::int64_t nearest_of(const Scale& scale, std::int64_t i) { return scale.nearest(i); }
 inline Scale::Between between_of(const Scale& scale, std::int64_t i) { return scale.between(i); }
@@ -109,8 +129,8 @@ void resize_nearest(KernelContext& context) {
   from.require_pixels_for(to);
   T* const out = context.output<T>(0, to.shape).data();
   const T* const in = context.data<T>(0).data();
-  for_each_pixel(to, Scale(from.height(), to.height(), context.node()), Scale(from.width(), to.width(), context.node()),
-                 nearest_of,
+  for_each_pixel(context, to, Scale(from.height, to.height, context.node()),
+                 Scale(from.width, to.width, context.node()), nearest_of,
                  [&](std::int64_t image, std::int64_t y, std::int64_t x, std::int64_t row, std::int64_t column) {
                    to.pixel(out, image, y, x) = from.pixel(in, image, row, column);
                  });
@@ -124,11 +144,32 @@ void resize_nearest_grad(KernelContext& context) {
   ArrayMap<T> out = output_array<T>(context, 0, to.shape);
   out.setZero();
   const T* const in = context.data<T>(0).data();
-  for_each_pixel(from, Scale(to.height(), from.height(), context.node()),
-                 Scale(to.width(), from.width(), context.node()), nearest_of,
+  for_each_pixel(context, from, Scale(to.height, from.height, context.node()),
+                 Scale(to.width, from.width, context.node()), nearest_of,
                  [&](std::int64_t image, std::int64_t y, std::int64_t x, std::int64_t row, std::int64_t column) {
                    to.pixel(out.data(), image, row, column) += from.pixel(in, image, y, x);
                  });
+}
+
+/// A line of pixels between two lines of `channels` each.
+template <class T>
+void resize_line(float* result, const T* upper, const T* lower, float lower_weight, const Scale::Between* columns,
+                 std::int64_t width, std::int64_t channels) {
+  for (std::int64_t x = 0; x < width; ++x, result += channels) {
+    const std::int64_t left = columns[x].lower * channels;
+    const std::int64_t right = columns[x].upper * channels;
+    const auto mean = [=, upper_weight = 1 - lower_weight, left_weight = 1 - columns[x].weight,
+                       right_weight = columns[x].weight](const auto& a, const auto& b, const auto& c, const auto& d) {
+      return (a * left_weight + b * right_weight) * upper_weight + (c * left_weight + d * right_weight) * lower_weight;
+    };
+    if constexpr (std::is_same_v<T, float>) {
+      compute(result, channels, mean, upper + left, upper + right, lower + left, lower + right);
+    } else {
+      const auto at = [](const T* line, std::int64_t i) { return static_cast<float>(line[i]); };
+      for (std::int64_t i = 0; i < channels; ++i)
+        result[i] = mean(at(upper, left + i), at(upper, right + i), at(lower, left + i), at(lower, right + i));
+    }
+  }
 }
 
 template <class T>
@@ -138,18 +179,12 @@ void resize_bilinear(KernelContext& context) {
   from.require_pixels_for(to);
   float* const out = context.output<float>(0, to.shape).data();
   const T* const in = context.data<T>(0).data();
-  const auto at = [&](std::int64_t image, std::int64_t y, std::int64_t x) {
-    return from.pixel(in, image, y, x).template cast<float>();
-  };
-  for_each_pixel(
-      to, Scale(from.height(), to.height(), context.node()), Scale(from.width(), to.width(), context.node()),
-      between_of,
-      [&](std::int64_t image, std::int64_t y, std::int64_t x, const Scale::Between& row, const Scale::Between& column) {
-        const auto mean = [&](std::int64_t line) {
-          return at(image, line, column.lower) * (1 - column.weight) + at(image, line, column.upper) * column.weight;
-        };
-        to.pixel(out, image, y, x) = mean(row.lower) * (1 - row.weight) + mean(row.upper) * row.weight;
-      });
+  for_each_line(context, to, Scale(from.height, to.height, context.node()), Scale(from.width, to.width, context.node()),
+                between_of,
+                [&](std::int64_t image, std::int64_t y, const Scale::Between& row, const Scale::Between* columns) {
+                  resize_line(to.pixel(out, image, y, 0).data(), from.pixel(in, image, row.lower, 0).data(),
+                              from.pixel(in, image, row.upper, 0).data(), row.weight, columns, to.width, to.channels);
+                });
 }
 
 template <class T>
@@ -161,7 +196,7 @@ void resize_bilinear_grad(KernelContext& context) {
   if (out.size() == 0) return;
   const float* const in = context.data<float>(0).data();
   for_each_pixel(
-      from, Scale(to.height(), from.height(), context.node()), Scale(to.width(), from.width(), context.node()),
+      context, from, Scale(to.height, from.height, context.node()), Scale(to.width, from.width, context.node()),
       between_of,
       [&](std::int64_t image, std::int64_t y, std::int64_t x, const Scale::Between& row, const Scale::Between& column) {
         const auto give = [&](std::int64_t line, std::int64_t place, float weight) {
