@@ -64,6 +64,21 @@ TEST(PartitionKernels, FindTheDifferentElementsOfAVector) {
   EXPECT_THROW(unique(Tensor(1), DType::Int32), InvalidArgumentError);
 }
 
+TEST(PartitionKernels, FindThousandsOfDifferentElements) {
+  constexpr std::int64_t kApart = std::int64_t{1} << 40;
+  Tensor x(DType::Int64, {6000});
+  Tensor different(DType::Int64, {3000});
+  Tensor places(DType::Int32, {6000});
+  for (std::int64_t i = 0; i < 6000; ++i) {
+    x.mutable_data<std::int64_t>()[static_cast<std::size_t>(i)] = (i % 3000 - 1500) * kApart;
+    places.mutable_data<std::int32_t>()[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % 3000);
+    different.mutable_data<std::int64_t>()[static_cast<std::size_t>(i % 3000)] = (i % 3000 - 1500) * kApart;
+  }
+  EXPECT_EQ(test::run_op(kernels::partition(), "Unique", {x}, {{"T", DType::Int64}, {"out_idx", DType::Int32}},
+                         std::vector{DType::Int64, DType::Int32}),
+            (std::vector{different, places}));
+}
+
 TEST(PartitionKernels, FindTheElementsThatAnotherVectorLacks) {
   const auto difference = [](const Tensor& x, const Tensor& y) {
     return run("ListDiff", {x, y}, {{"T", x.dtype()}, {"out_idx", DType::Int64}}, {x.dtype(), DType::Int64});

@@ -101,6 +101,17 @@ TEST(RearrangeKernels, MirrorsAddUpInTheGradient) {
   EXPECT_THROW(static_cast<void>(run("MirrorPad", {Tensor::of<float>({1, 2}), around}, reflect)), InvalidArgumentError);
 }
 
+TEST(RearrangeKernels, MirrorsOfRowsKeepWhatIsInThem) {
+  const Attrs reflect{{"mode", std::string("REFLECT")}};
+  const Tensor x = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2});
+  const Tensor around = Tensor::of<std::int32_t>({1, 0, 0, 1, 0, 0}, {3, 2});
+  const Tensor padded = Tensor::of<float>({5, 6, 7, 8, 5, 6, 1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6}, {3, 3, 2});
+  EXPECT_EQ(run("MirrorPad", {x, around}, reflect), padded);
+  EXPECT_EQ(run("MirrorPadGrad", {padded, around}, reflect),
+            Tensor::of<float>({2, 4, 3, 4, 20, 24, 14, 16}, {2, 2, 2}));
+  EXPECT_EQ(run("MirrorPad", {Tensor(7.0F), Tensor(DType::Int32, {0, 2})}, reflect), Tensor(7.0F));
+}
+
 TEST(RearrangeKernels, SequencesAreReversedAsFarAsTheirLengths) {
   const Attrs attrs{{"batch_dim", std::int64_t{0}}, {"seq_dim", std::int64_t{1}}};
   const Tensor x = Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3});

@@ -4,6 +4,7 @@
 #include <trainhook/compat/kernels.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -71,6 +72,35 @@ TEST(SparseTrainingKernels, FtrlSetsWhatIsBelowTheLimitToZero) {
   EXPECT_EQ(after[1], Tensor::of<double>({9, 0.0625}));
   EXPECT_EQ(after[2], Tensor::of<double>({3 - 6, 0.25 - 0.5}));
   EXPECT_EQ(after[0], Tensor::of<double>({(3.0 - 1) / 6, 0}));
+}
+
+TEST(SparseTrainingKernels, FtrlFollowsItsFormulaForAnyPowerAndManyElements) {
+  for (const float power : {-0.5F, -0.75F}) {
+    constexpr std::size_t kCount = 301;  // more than a piece, and not as many as fill vectors
+    std::vector<Tensor> before(4, Tensor(DType::Float, {kCount}));
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const auto number = static_cast<float>(i);
+      before[0].mutable_data<float>()[i] = number / 100 - 1.5F;
+      before[1].mutable_data<float>()[i] = 0.1F + number / 50;
+      before[2].mutable_data<float>()[i] = 2 - number / 70;
+      before[3].mutable_data<float>()[i] = static_cast<float>(i % 7) - 3;
+    }
+    Step step;
+    for (std::size_t i = 0; i < 3; ++i) step.add(before[i]);
+    const std::vector<Tensor> after =
+        step.run("ApplyFtrl", {before[3], Tensor(0.5F), Tensor(0.75F), Tensor(0.25F), Tensor(power)});
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const auto at = [&](const Tensor& tensor) { return double{tensor.data<float>()[i]}; };
+      const double sum = at(before[1]) + at(before[3]) * at(before[3]);
+      const double root = std::pow(sum, -power) / 0.5;
+      const double linear =
+          at(before[2]) + at(before[3]) - (root - std::pow(at(before[1]), -power) / 0.5) * at(before[0]);
+      const double shrunk = std::abs(linear) > 0.75 ? (std::copysign(0.75, linear) - linear) / (root + 0.5) : 0;
+      EXPECT_NEAR(at(after[1]), sum, 1e-5) << i;
+      EXPECT_NEAR(at(after[2]), linear, 1e-5) << i;
+      EXPECT_NEAR(at(after[0]), shrunk, 1e-5) << i;
+    }
+  }
 }
 
 TEST(SparseTrainingKernels, RefuseRowsThatDoNotExist) {

@@ -9,6 +9,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -180,26 +182,60 @@ inline Kernel make_sparse_to_dense(const Node& node) {
   });
 }
 
+/// Elements that differ, in the order in which they were added, and a hash table of their places.
+template <class T, class Index>
+class DistinctElements {
+ public:
+  /// The place of the element that equals this one.
+  Index add(const T& element) {
+    if (2 * elements_.size() >= slots_.size()) grow();
+    Index& slot = slot_of(element);
+    if (slot < 0) {
+      slot = static_cast<Index>(elements_.size());
+      elements_.push_back(element);
+    }
+    return slot;
+  }
+
+  [[nodiscard]] const std::vector<T>& elements() const noexcept { return elements_; }
+
+ private:
+  static constexpr int kFirstBits = 8;
+
+  Index& slot_of(const T& element) {
+    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // spreads the hashes of integers, which are themselves
+    auto at = static_cast<std::size_t>(std::uint64_t{std::hash<T>{}(element)} * kGoldenRatio >> (64 - bits_));
+    while (slots_[at] >= 0 && elements_[static_cast<std::size_t>(slots_[at])] != element)
+      at = (at + 1) & (slots_.size() - 1);
+    return slots_[at];
+  }
+
+  void grow() {
+    bits_ = slots_.empty() ? kFirstBits : bits_ + 1;
+    slots_.assign(std::size_t{1} << bits_, -1);
+    for (std::size_t i = 0; i < elements_.size(); ++i) slot_of(elements_[i]) = static_cast<Index>(i);
+  }
+
+  std::vector<T> elements_;
+  std::vector<Index> slots_;  // places, or -1
+  int bits_ = 0;              // of the number of slots
+};
+
 template <class T, class Index>
 void unique_with_counts(KernelContext& context) {
   if (context.shape(0).rank() != 1)
     throw InvalidArgumentError("the input must be a vector, but has shape {}", context.shape(0));
   const std::span<const T> elements = context.data<T>(0);
   const std::span<Index> places = context.output<Index>(1, context.shape(0));
-  std::unordered_map<T, Index> seen;
-  std::vector<T> found;
+  DistinctElements<T, Index> found;
   std::vector<Index> counts;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    const auto [entry, is_new] = seen.emplace(elements[i], static_cast<Index>(found.size()));
-    if (is_new) {
-      found.push_back(elements[i]);
-      counts.push_back(0);
-    }
-    places[i] = entry->second;
-    ++counts[static_cast<std::size_t>(entry->second)];
+    places[i] = found.add(elements[i]);
+    counts.resize(found.elements().size());
+    ++counts[static_cast<std::size_t>(places[i])];
   }
-  const Shape shape{static_cast<std::int64_t>(found.size())};
-  std::ranges::copy(found, context.output<T>(0, shape).begin());
+  const Shape shape{static_cast<std::int64_t>(counts.size())};
+  std::ranges::copy(found.elements(), context.output<T>(0, shape).begin());
   std::ranges::copy(counts, context.output<Index>(2, shape).begin());
 }
 inline Kernel make_unique_with_counts(const Node& node) {
@@ -215,16 +251,11 @@ template <class T, class Index>
 void unique(KernelContext& context) {
   if (context.shape(0).rank() != 1)
     throw InvalidArgumentError("the input must be a vector, but has shape {}", context.shape(0));
-  const std::span<const T> elements = context.data<T>(0);
-  const std::span<Index> places = context.output<Index>(1, context.shape(0));
-  std::unordered_map<T, Index> seen;
-  std::vector<T> found;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const auto [entry, is_new] = seen.emplace(elements[i], static_cast<Index>(found.size()));
-    if (is_new) found.push_back(elements[i]);
-    places[i] = entry->second;
-  }
-  std::ranges::copy(found, context.output<T>(0, Shape{static_cast<std::int64_t>(found.size())}).begin());
+  DistinctElements<T, Index> found;
+  std::ranges::transform(context.data<T>(0), context.output<Index>(1, context.shape(0)).begin(),
+                         [&](const T& element) { return found.add(element); });
+  const std::vector<T>& elements = found.elements();
+  std::ranges::copy(elements, context.output<T>(0, Shape{std::ssize(elements)}).begin());
 }
 
 inline Kernel make_unique_elements(const Node& node) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
 #include <trainhook/compat/ops/rearrange.hpp>
 
@@ -177,27 +178,38 @@ inline std::vector<std::int64_t> mirrored(std::int64_t extent, std::int64_t befo
   return places;
 }
 
-/// The same for each dimension of `shape`.
-inline std::vector<std::vector<std::int64_t>> mirrored(const Shape& shape, const Ints& around, bool reflects) {
-  std::vector<std::vector<std::int64_t>> places;
-  for (std::size_t i = 0; i < shape.rank(); ++i)
-    places.push_back(mirrored(shape[i], around[2 * i], around[2 * i + 1], reflects));
-  return places;
-}
+/// The places of the elements of a tensor in one with mirrored elements around it.
+struct MirroredPlaces {
+  std::vector<std::vector<std::int64_t>> dims;  // all but those behind the last that has something around it
+  Ints strides;                                 // of the tensor
+  std::int64_t run = 1;                         // elements behind these dimensions, which stay together
 
-/// Calls `visit(place in the padded tensor, place in the other one)` for each place of the padded one.
-inline void for_each_mirrored(const std::vector<std::vector<std::int64_t>>& places, const Ints& strides,
-                              const auto& visit) {
-  std::vector<std::size_t> at(places.size());
-  std::int64_t count = 1;
-  for (const auto& dim : places) count *= static_cast<std::int64_t>(dim.size());
-  for (std::int64_t place = 0; place < count; ++place) {
-    std::int64_t other = 0;
-    for (std::size_t i = 0; i < places.size(); ++i) other += places[i][at[i]] * strides[i];
-    visit(place, other);
-    for (std::size_t i = places.size(); i-- > 0 && ++at[i] == places[i].size();) at[i] = 0;
+  MirroredPlaces(const Shape& shape, const Ints& around, bool reflects) : strides(full_strides(shape)) {
+    std::size_t rank = shape.rank();
+    while (rank > 1 && around[2 * rank - 2] == 0 && around[2 * rank - 1] == 0) run *= shape[--rank];
+    for (std::size_t i = 0; i < rank; ++i)
+      dims.push_back(mirrored(shape[i], around[2 * i], around[2 * i + 1], reflects));
   }
-}
+
+  /// Calls `visit(place in the padded tensor, place in the other one)` for the first element of each run.
+  void for_each_run(const auto& visit) const {
+    if (dims.empty()) return visit(0, 0);
+    std::vector<std::size_t> at(dims.size());
+    std::int64_t place = 0;
+    for (bool is_end = false; !is_end;) {
+      std::int64_t row = 0;
+      for (std::size_t i = 0; i + 1 < dims.size(); ++i) row += dims[i][at[i]] * strides[i];
+      const std::int64_t stride = strides[dims.size() - 1];
+      for (const std::int64_t element : dims.back()) {
+        visit(place, row + element * stride);
+        place += run;
+      }
+      std::size_t axis = dims.size() - 1;
+      while (axis > 0 && ++at[axis - 1] == dims[axis - 1].size()) at[--axis] = 0;
+      is_end = axis == 0;
+    }
+  }
+};
 
 inline void mirror_pad(KernelContext& context, bool reflects) {
   const Shape& shape = context.shape(0);
@@ -205,12 +217,16 @@ inline void mirror_pad(KernelContext& context, bool reflects) {
   for (std::size_t i = 0; i < shape.rank(); ++i) require_mirrored(shape[i], around[2 * i], around[2 * i + 1], reflects);
   Tensor& out = context.output(0, context.input(0).dtype(), padded_shape(shape, around));
   if (out.num_elements() == 0) return;
-  const auto places = mirrored(shape, around, reflects);
+  const MirroredPlaces places(shape, around, reflects);
   visit_storage(out.dtype(), [&]<class T>() {
     T* to = stored_for_writing<T>(out);
     const T* from = stored<T>(context.input(0));
-    for_each_mirrored(places, full_strides(shape),
-                      [&](std::int64_t place, std::int64_t other) { to[place] = from[other]; });
+    if (places.run == 1) {
+      places.for_each_run([&](std::int64_t place, std::int64_t other) { to[place] = from[other]; });
+    } else {
+      places.for_each_run(
+          [&](std::int64_t place, std::int64_t other) { std::copy_n(from + other, places.run, to + place); });
+    }
   });
 }
 
@@ -226,13 +242,14 @@ void mirror_pad_grad(KernelContext& context, bool reflects) {
     dims.push_back(*extent);
   }
   const Shape result = shape_of_ints(dims);
-  const std::span<T> to = context.output<T>(0, result);
-  if (to.empty()) return;
-  std::ranges::fill(to, T{0});
+  ArrayMap<T> to = output_array<T>(context, 0, result);
+  if (to.size() == 0) return;
+  to.setZero();
   const T* from = context.data<T>(0).data();
-  for_each_mirrored(
-      mirrored(result, around, reflects), full_strides(result),
-      [&](std::int64_t place, std::int64_t other) { to[static_cast<std::size_t>(other)] += from[place]; });
+  const MirroredPlaces places(result, around, reflects);
+  places.for_each_run([&](std::int64_t place, std::int64_t other) {
+    to.segment(other, places.run) += ConstArrayMap<T>(from + place, places.run);
+  });
 }
 
 inline void pad_with(KernelContext& context) {

@@ -15,6 +15,7 @@
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/pieces.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 
 namespace trainhook::kernels {
 namespace detail {
@@ -88,19 +89,28 @@ class FtrlRule {
 
   void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
     auto [v, sum, linear] = rows;
-    const auto root = [this](const auto& x) {
-      return x.unaryExpr(
-          [power = power_](T value) { return power == T{0.5} ? std::sqrt(value) : std::pow(value, power); });
-    };
-    const T factor = scale_ / rate_;  // of the roots
-    linear += g * scale_ - (root(sum + g.square()) - root(sum)) * factor * v;
+    PieceRoom<T> room;
+    PieceRoom<T> room_of_sum;
+    const ArrayMap<T> old_roots = roots(sum, room);
     sum += g.square();
-    const T limit = l1_ * scale_;
-    v = ((linear.abs)() > limit)
-            .select((linear.sign() * limit - linear) / (root(sum) * factor + T{2} * l2_ * scale_), T{0});
+    const ArrayMap<T> new_roots = roots(sum, room_of_sum);
+    const T factor = scale_ / rate_;  // of the roots
+    linear += g * scale_ - (new_roots - old_roots) * factor * v;
+    const auto shrunk = [=, limit = l1_ * scale_, more = T{2} * l2_ * scale_]<class V>(const V& x, const V& root) -> V {
+      const V rest = x > 0 ? limit - x : -limit - x;
+      return (x > 0 ? x : -x) > limit ? rest / (root * factor + more) : V{};
+    };
+    compute(v.data(), v.size(), shrunk, linear.data(), new_roots.data());
   }
 
  private:
+  [[nodiscard]] ArrayMap<T> roots(const ArrayMap<T>& squares, PieceRoom<T>& room) const {
+    if (power_ == T{0.5}) return square_roots(squares, room);
+    ArrayMap<T> result(room.elements.data(), squares.size());
+    result = squares.pow(power_);
+    return result;
+  }
+
   T rate_;
   T l1_;
   T l2_;
