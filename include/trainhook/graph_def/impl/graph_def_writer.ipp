@@ -26,8 +26,7 @@ void append_nodes(std::string& bytes, const Graph& graph, const GraphDefOptions&
 }
 
 void append_versions(std::string& bytes) {
-  append_nested(bytes, field_number(&GraphMessage::versions),
-                [&] { append_message(bytes, VersionMessage{.producer = kGraphDefProducer}); });
+  append_element(bytes, field_number(&GraphMessage::versions), VersionMessage{.producer = kGraphDefProducer});
 }
 
 void for_each_piece(const Graph& graph, const GraphDefOptions& options,
