@@ -104,6 +104,23 @@ TEST(Blocks, OfElementsGiveTheSameBitsOnAnyNumberOfThreads) {
   expect_same_bits(kernels::math(), "LogicalNot", {bools({kMany})});
 }
 
+TEST(Blocks, OfFunctionsGiveTheSameBitsOnAnyNumberOfThreads) {
+  const Tensor x = floats({kMany});
+  for (const char* type : {"Acos", "Asin", "Atan", "Ceil", "Cosh", "Expm1", "Rint", "Selu", "Sinh", "Softsign", "Tan"})
+    expect_same_bits(kernels::special(), type, {x});
+  for (const char* type : {"SeluGrad", "SoftsignGrad"}) expect_same_bits(kernels::special(), type, {x, x});
+}
+
+TEST(Blocks, OfImagesGiveTheSameBitsOnAnyNumberOfThreads) {
+  const Tensor images = floats({5, 61, 67, 7});
+  const Tensor large = floats({5, 122, 100, 7});
+  const Attrs attrs{{"align_corners", false}, {"half_pixel_centers", true}};
+  for (const char* type : {"ResizeBilinear", "ResizeNearestNeighbor"})
+    expect_same_bits(kernels::resize(), type, {images, ints({122, 100})}, attrs);
+  expect_same_bits(kernels::resize(), "ResizeBilinearGrad", {large, images}, attrs);
+  expect_same_bits(kernels::resize(), "ResizeNearestNeighborGrad", {large, ints({61, 67})}, attrs);
+}
+
 TEST(Blocks, OfBroadcastElementsGiveTheSameBitsOnAnyNumberOfThreads) {
   const Tensor x = floats({kMany});
   expect_same_bits(kernels::math(), "Mul", {x, Tensor(0.3F)});
