@@ -49,6 +49,9 @@ TEST(ArrayKernels, CountDimensionsAndNumbers) {
   constexpr std::int64_t kQuarter = std::int64_t{1} << 62;
   EXPECT_EQ(range(Tensor(INT64_MIN), Tensor(INT64_MAX), Tensor(kQuarter)),
             Tensor::of<std::int64_t>({INT64_MIN, INT64_MIN + kQuarter, 0, kQuarter}));
+  const Tensor many = range(Tensor(-7), Tensor(-700), Tensor(-3));
+  ASSERT_EQ(many.shape(), (Shape{231}));
+  for (std::int32_t i = 0; i < 231; ++i) EXPECT_EQ(many.data<std::int32_t>()[static_cast<std::size_t>(i)], -7 - 3 * i);
   EXPECT_THROW(range(Tensor(2), Tensor(1), Tensor(1)), InvalidArgumentError);
   EXPECT_THROW(range(Tensor(2), Tensor(3), Tensor(0)), InvalidArgumentError);
   EXPECT_THROW(range(Tensor(INT64_MIN), Tensor(INT64_MAX), Tensor(std::int64_t{1})), InvalidArgumentError);

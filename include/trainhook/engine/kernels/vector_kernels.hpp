@@ -10,7 +10,7 @@
 
 namespace trainhook::kernels::detail {
 
-using VectorKernels = std::array<KernelGroup, 9>;
+using VectorKernels = std::array<KernelGroup, 10>;
 
 /// The groups as they are compiled here, always in the same order. It is the one function that an object for wider
 /// vectors shows the linker, there with the width at the end of its name; so it has a name that tools can write.

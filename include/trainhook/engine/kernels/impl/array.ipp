@@ -18,6 +18,7 @@
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 #include <trainhook/model/ops/array.hpp>
 
 namespace trainhook::kernels {
@@ -73,16 +74,30 @@ std::int64_t range_size(T start, T limit, T delta) {
   return count;
 }
 
+/// Vector by vector, since an integer needs no rounding of the one before; the difference may wrap around.
+template <class T>
+void count_up(std::span<T> numbers, T start, T delta) {
+  using Wrapping = std::make_unsigned_t<T>;
+  using Vector = typename VectorOf<Wrapping, kVectorSize<T>>::type;
+  std::array<Wrapping, kVectorSize<T>> first;
+  for (std::size_t i = 0; i < first.size(); ++i)
+    first[i] = static_cast<Wrapping>(start) + static_cast<Wrapping>(i) * static_cast<Wrapping>(delta);
+  auto next = load<Vector>(first.data());
+  const Vector step = Vector{} + static_cast<Wrapping>(first.size()) * static_cast<Wrapping>(delta);
+  std::size_t at = 0;
+  for (; at + first.size() <= numbers.size(); at += first.size(), next += step) store(next, numbers.data() + at);
+  store(next, first.data());
+  for (std::size_t i = 0; at + i < numbers.size(); ++i) numbers[at + i] = static_cast<T>(first[i]);
+}
+
 inline Kernel make_range(const Node& node) {
   return kernel_for(NumberTypes{}, node, "Tidx", []<class T>() {
     return Kernel(+[](KernelContext& context) {
       const T delta = context.input(2).scalar<T>();
       const T start = context.input(0).scalar<T>();
       const std::span<T> numbers = context.output<T>(0, Shape{range_size(start, context.input(1).scalar<T>(), delta)});
-      if constexpr (std::is_integral_v<T>) {  // no number waits for the one before; a product may wrap around
-        using Wrapping = std::make_unsigned_t<T>;
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-          numbers[i] = static_cast<T>(static_cast<Wrapping>(start) + static_cast<Wrapping>(i) * Wrapping(delta));
+      if constexpr (std::is_integral_v<T>) {
+        count_up(numbers, start, delta);
       } else {
         T value = start;
         for (std::size_t i = 0; i < numbers.size(); ++i, value += delta) numbers[i] = value;

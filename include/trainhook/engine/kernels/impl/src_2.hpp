@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Selection, rankings, images of other sizes, and functions of single elements that few graphs use.
+/// Selection, rankings, and images of other sizes.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
@@ -10,4 +10,3 @@
 #include <trainhook/engine/kernels/impl/ranking.ipp>
 #include <trainhook/engine/kernels/impl/resize.ipp>
 #include <trainhook/engine/kernels/impl/selection.ipp>
-#include <trainhook/engine/kernels/impl/special.ipp>

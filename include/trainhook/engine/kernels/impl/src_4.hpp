@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Vector kernels: arithmetic of elements.
+/// Vector kernels: arithmetic and functions of elements.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
@@ -8,3 +8,4 @@
 #endif
 
 #include <trainhook/engine/kernels/impl/math.ipp>
+#include <trainhook/engine/kernels/impl/special.ipp>

@@ -11,7 +11,7 @@ namespace trainhook::kernels::detail {
 
 extern "C" const VectorKernels* trainhook_vector_kernels() noexcept {
   static const VectorKernels groups{conv(),          depthwise(), math(),      matmul(),  nn(),
-                                    normalization(), pool(),      reduction(), training()};
+                                    normalization(), pool(),      reduction(), special(), training()};
   return &groups;
 }
 
