@@ -31,6 +31,16 @@ TEST(EinsumKernels, LabelsAreMultipliedSummedAndTurned) {
             Tensor::of<float>({3, 4, 6, 8}, {2, 2}));
 }
 
+TEST(EinsumKernels, BatchesOfMatricesMayBeTurnedOnEitherSide) {
+  const Tensor x = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {2, 2, 3});
+  const Tensor y = Tensor::of<float>({1, 0, 2, 0, 1, 0, 3, 0, 0, 1, 1, 1}, {2, 2, 3});
+  const Tensor products = Tensor::of<float>({7, 2, 16, 5, 21, 24, 30, 33}, {2, 2, 2});
+  EXPECT_EQ(run("bij,bkj->bik", {x, y}), products);
+  EXPECT_EQ(run("bji,bjk->bik", {run("bij->bji", {x}), run("bkj->bjk", {y})}), products);
+  EXPECT_EQ(run("bij,bkj->bki", {x, y}), run("bik->bki", {products}));
+  EXPECT_EQ(run("ij,j->i", {kSix, Tensor::of<float>({1, 0, 2})}), Tensor::of<float>({7, 16}));
+}
+
 TEST(EinsumKernels, AnEmptyResultTakesNoTimeHoweverManyBatches) {
   const std::int64_t many = std::int64_t{1} << 40;
   const Tensor none(DType::Float, Shape{many, 0});

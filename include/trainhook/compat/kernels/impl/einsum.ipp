@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 
+#include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
@@ -78,7 +79,7 @@ inline Ints dims_by_label(const std::string& order, const std::map<char, std::in
   return dims;
 }
 
-/// Both inputs become batches of matrices, and so does the result.
+/// Both inputs become batches of matrices, and so does the result. What is one already is not copied.
 template <class T>
 void einsum(KernelContext& context, const EinsumEquation& equation, const EinsumLabels& labels) {
   const auto extents = extents_of(context, equation);
@@ -88,11 +89,12 @@ void einsum(KernelContext& context, const EinsumEquation& equation, const Einsum
   Tensor& out = context.output(0, dtype_of<T>, shape_of_ints(dims_by_label(equation.output, extents)));
   if (out.num_elements() == 0) return;
   const auto packed = [&](std::size_t input, const std::string& order) {
-    Tensor result(dtype_of<T>, Shape{count(order)});
+    if (input < equation.inputs.size() && equation.inputs[input] == order) return context.input(input);
+    Tensor result = Tensor::uninitialized(dtype_of<T>, Shape{count(order)});
     const Ints dims = dims_by_label(order, extents);
     const StridedView to{0, full_strides(shape_of_ints(dims))};
     if (input == equation.inputs.size()) {
-      std::ranges::fill(result.mutable_data<T>(), T{1});
+      std::ranges::fill(result.overwrite_data<T>(), T{1});
     } else {
       const Ints strides = strides_by_label(order, equation.inputs[input], full_strides(context.shape(input)));
       copy_strided(context, result, to, context.input(input), {0, strides}, dims);
@@ -100,18 +102,29 @@ void einsum(KernelContext& context, const EinsumEquation& equation, const Einsum
     return result;
   };
   const Tensor left = packed(0, labels.batch + labels.rows + labels.summed);
-  const Tensor right = packed(1, labels.batch + labels.summed + labels.columns);
+  const std::string turned = labels.batch + labels.columns + labels.summed;
+  const bool is_turned = equation.inputs.back() == turned;
+  const Tensor right = packed(1, is_turned ? turned : labels.batch + labels.summed + labels.columns);
   const std::string order = labels.batch + labels.rows + labels.columns;
-  Tensor product(dtype_of<T>, Shape{count(order)});
+  const bool is_result = order == equation.output;
+  Tensor product = is_result ? Tensor() : Tensor::uninitialized(dtype_of<T>, Shape{count(order)});
+  T* const to = (is_result ? out : product).overwrite_data<T>().data();
   const std::int64_t rows = count(labels.rows);
   const std::int64_t columns = count(labels.columns);
   const std::int64_t summed = count(labels.summed);
-  T* to = product.mutable_data<T>().data();
-  for (std::int64_t i = 0; i < count(labels.batch); ++i) {
-    MatrixMap<T>(to + i * rows * columns, rows, columns).noalias() =
-        ConstMatrixMap<T>(left.data<T>().data() + i * rows * summed, rows, summed) *
-        ConstMatrixMap<T>(right.data<T>().data() + i * summed * columns, summed, columns);
-  }
+  for_each_block(context, {count(labels.batch), cost_of_products(rows * columns, summed)}, [&](const Block& block) {
+    for (std::int64_t i = block.begin; i < block.end; ++i) {
+      MatrixMap<T> result(to + i * rows * columns, rows, columns);
+      const ConstMatrixMap<T> x(left.data<T>().data() + i * rows * summed, rows, summed);
+      const T* const y = right.data<T>().data() + i * summed * columns;
+      if (is_turned) {
+        result.noalias() = x * ConstMatrixMap<T>(y, columns, summed).transpose();
+      } else {
+        result.noalias() = x * ConstMatrixMap<T>(y, summed, columns);
+      }
+    }
+  });
+  if (is_result) return;
   const Ints dims = dims_by_label(order, extents);
   const Ints strides = strides_by_label(order, equation.output, full_strides(out.shape()));
   copy_strided(context, out, {0, strides}, product, {0, full_strides(shape_of_ints(dims))}, dims);

@@ -62,7 +62,8 @@ class AdadeltaRule {
     squares = squares * rho_ + g.square() * (T{1} - rho_);
     PieceRoom<T> room;
     PieceRoom<T> room_of_squares;
-    const auto update = square_roots(updates + epsilon_, room) / square_roots(squares + epsilon_, room_of_squares) * g;
+    ArrayMap<T> update = square_roots(updates + epsilon_, room);
+    update = update / square_roots(squares + epsilon_, room_of_squares) * g;
     v -= update * rate_;
     updates = updates * rho_ + update.square() * (T{1} - rho_);
   }
