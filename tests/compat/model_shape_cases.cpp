@@ -203,11 +203,15 @@ void add_updates(Cases& cases) {
   for (const In& gradient :
        {in({4, 3}), in({-1, 3}), in({3, 4}), any(), in({4, 3}, DType::Double)}) {  // TensorFlow crashes for scalars
     cases.push_back({"ApplyAdadelta", {v, v, v, one, one, one, gradient}});
+    cases.push_back({"ApplyAdagradV2", {v, v, one, one, gradient}});
     cases.push_back({"ApplyFtrl", {v, v, v, gradient, one, one, one, one}});
+    cases.push_back({"ApplyFtrlV2", {v, v, v, gradient, one, one, one, one, one}});
     for (const In& rows :
          {in({4}, DType::Int32), in({2}, DType::Int64), in({-1}, DType::Int32), in({4, 1}, DType::Int32)}) {
       cases.push_back({"SparseApplyAdadelta", {v, v, v, one, one, one, gradient, rows}});
       cases.push_back({"SparseApplyAdagrad", {v, v, one, gradient, rows}});
+      cases.push_back({"SparseApplyAdagradV2", {v, v, one, one, gradient, rows}});
+      cases.push_back({"SparseApplyFtrlV2", {v, v, v, gradient, rows, one, one, one, one, one}});
       cases.push_back({"SparseApplyFtrl", {v, v, v, gradient, rows, one, one, one, one}});
     }
   }

@@ -129,6 +129,32 @@ TEST_F(OpVersions, OfTheGradientOfBatchNormalizationMaySayOtherShapesOfWhatNothi
   EXPECT_EQ(graph.output("by:0").node().type(), "FusedBatchNormGradV3");
 }
 
+TEST_F(OpVersions, OfAPoolHaveWindowsAsInputsThatAreConstants) {
+  const auto vector = [](const std::string& name, const std::string& numbers) {
+    return "node { name: \"" + name + "\" op: \"Const\"" + type_attr("dtype", "DT_INT32") +
+           " attr { key: \"value\" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 4 } } int_val: [ " +
+           numbers + " ] } } } } ";
+  };
+  const auto pool = [](const std::string& type, const std::string& name, const std::string& inputs,
+                       const std::string& ksize) {
+    std::string node = "node { name: \"" + name + "\" op: \"" + type + "\" ";
+    for (const std::string& input : {inputs, ksize, std::string("steps"), std::string("^one")})
+      node += "input: \"" + input + "\" ";
+    return node + "attr { key: \"padding\" value { s: \"VALID\" } }" + type_attr("T", "DT_FLOAT") + "} ";
+  };
+  import(vector("size", "1, 2, 2, 1") + vector("steps", "1, 1, 2, 1") + vector("image_size", "1, 2, 3, 1") +
+         R"(node { name: "image" op: "Reshape" input: "table" input: "image_size")" + type_attr("T", "DT_FLOAT") +
+         R"(} node { name: "computed" op: "Identity" input: "size")" + type_attr("T", "DT_INT32") + "} " +
+         pool("MaxPoolV2", "largest", "image", "size") + pool("MaxPoolV2", "other", "image", "computed") +
+         pool("MaxPoolGradV2", "back", R"(image" input: "largest" input: "largest)", "size"));
+  EXPECT_EQ(graph.operation("largest").type(), "MaxPool");
+  EXPECT_EQ(graph.operation("largest").node().control_inputs().size(), 1U);
+  EXPECT_EQ(run("largest"), Tensor::of<float>({5}, {1, 1, 1, 1}));
+  EXPECT_EQ(run("back"), Tensor::of<float>({0, 0, 0, 0, 5, 0}, {1, 2, 3, 1}));
+  EXPECT_EQ(graph.operation("other").node().inputs().size(), 3U);
+  EXPECT_THROW(run("other"), UnimplementedError);
+}
+
 TEST_F(OpVersions, OfTopKHaveTheCountAsAnAttribute) {
   import(R"(node { name: "top" op: "TopK" input: "table" attr { key: "k" value { i: 1 } })" +
          type_attr("T", "DT_FLOAT") + "}");

@@ -241,9 +241,22 @@ void add_updates(Cases& cases) {
   };
   const auto number = [](Case& c) { return c.in({}, 0.1, 0.9); };
   const auto power = [](Case& c, double value) { return th::cast(th::constant(c.graph, th::Tensor(value)), c.dtype); };
+  const auto sparse_of = [](DType indices, th::Attrs attrs) {
+    attrs.emplace("Tindices", indices);
+    return attrs;
+  };
   add("ApplyAdadelta", 3, {}, [=](Case& c) {
     return std::vector<Output>{number(c), number(c), number(c), c.in({4, 3})};
   });
+  for (const bool updates : {true, false}) {
+    const th::Attrs attrs{{"update_slots", updates}};
+    add("ApplyAdagradV2", 2, attrs, [=](Case& c) { return std::vector<Output>{number(c), number(c), c.in({4, 3})}; });
+    for (const DType type : {DType::Int32, DType::Int64}) {
+      add("SparseApplyAdagradV2", 2, sparse_of(type, attrs), [=](Case& c) {
+        return std::vector<Output>{number(c), number(c), c.in({5, 3}), c.in_as(type, {5}, 0, 3)};
+      });
+    }
+  }
   for (const double l1 : {0.0, 0.3}) {
     add("ApplyProximalAdagrad", 2, {}, [=](Case& c) {
       return std::vector<Output>{number(c), power(c, l1), number(c), c.in({4, 3})};
@@ -258,10 +271,19 @@ void add_updates(Cases& cases) {
       add("ApplyFtrl", 3, attrs, [=](Case& c) {
         return std::vector<Output>{c.in({4, 3}), number(c), number(c), number(c), power(c, lr_power)};
       });
+      for (const double shrinkage : {0.0, 0.2}) {
+        add("ApplyFtrlV2", 3, attrs, [=](Case& c) {
+          return std::vector<Output>{c.in({4, 3}), number(c),           number(c),
+                                     number(c),    power(c, shrinkage), power(c, lr_power)};
+        });
+        add("SparseApplyFtrlV2", 3, sparse_of(DType::Int64, attrs), [=](Case& c) {
+          return std::vector<Output>{
+              c.in({3, 3}),      c.in_as(DType::Int64, {3}, 0, 3), number(c), number(c), number(c), power(c, shrinkage),
+              power(c, lr_power)};
+        });
+      }
       for (const DType type : {DType::Int32, DType::Int64}) {
-        th::Attrs sparse = attrs;
-        sparse.emplace("Tindices", type);
-        add("SparseApplyFtrl", 3, sparse, [=](Case& c) {
+        add("SparseApplyFtrl", 3, sparse_of(type, attrs), [=](Case& c) {
           return std::vector<Output>{c.in({3, 3}), c.in_as(type, {3}, 0, 3), number(c), number(c),
                                      number(c),    power(c, lr_power)};
         });

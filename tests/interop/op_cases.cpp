@@ -266,6 +266,14 @@ void add_array(Cases& cases) {
                        c.out(c.raw("Unique", {c.in({12}, -3, 3)}, {{"T", c.dtype}, {"out_idx", type}}));
                      }});
   }
+  for (const char* const op : {"UniqueV2", "UniqueWithCountsV2"}) {
+    for (const Ints& axis : {Ints{}, Ints{0}}) {
+      cases.push_back({op, [=](Case& c) {
+                         c.out(c.raw(op, {c.in({12}, -3, 3), th::detail::constant_ints(c.graph, axis, "axis")},
+                                     {{"T", c.dtype}, {"Taxis", DType::Int32}, {"out_idx", DType::Int64}}));
+                       }});
+    }
+  }
   cases.push_back({"DynamicStitch", [](Case& c) {
                      c.out(c.raw("DynamicStitch", {c.ints({3, 0}), c.ints({1, 2, 0}), c.in({2, 4}), c.in({3, 4})},
                                  {{"N", std::int64_t{2}}, {"T", c.dtype}}));

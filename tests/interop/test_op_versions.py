@@ -52,6 +52,37 @@ def list_diff(feed):
     return [*raw.ListDiff(x=x, y=y), *raw.ListDiff(x=x, y=y, out_idx=tf.int64)]
 
 
+def pool(feed):
+    """Constant windows, the only ones that run here."""
+    x = feed(2, 7, 6, 3)
+    x.set_shape([2, 7, 6, 3])
+    return with_gradients([raw.MaxPoolV2(input=x, ksize=[1, 2, 3, 1], strides=[1, 2, 1, 1], padding=padding) for padding in ("SAME", "VALID")], [x])
+
+
+def unique(feed):
+    x = feed(9, dtype=tf.int64)
+    none, first = tf.constant([], tf.int64), tf.constant([0], tf.int32)
+    return [*raw.UniqueV2(x=x, axis=none), *raw.UniqueV2(x=x, axis=first, out_idx=tf.int64), *raw.UniqueWithCountsV2(x=x, axis=none)]
+
+
+def training(feed):
+    """Versions with an epsilon and a shrinkage, on resource variables."""
+    def slots(n):
+        return [tf1.get_variable(f"{len(tf1.global_variables())}", initializer=tf.ones([4, 3]), use_resource=True) for _ in range(n)]
+
+    ys, rows = [], tf.constant([2, 0])
+    for op, count, numbers in (("AdagradV2", 2, dict(lr=0.5, epsilon=0.1)), ("FtrlV2", 3, dict(lr=0.5, l1=0.1, l2=0.2, l2_shrinkage=0.3, lr_power=-0.5))):
+        names = ["var", "accum", "linear"][:count]
+        for prefix, sparse in (("ResourceApply", {}), ("ResourceSparseApply", {"indices": rows})):
+            variables = slots(count)
+            with tf.control_dependencies([v.initializer for v in variables]):
+                handles = {name: v.handle for name, v in zip(names, variables)}
+                step = getattr(raw, prefix + op)(grad=feed(2 if sparse else 4, 3), **handles, **sparse, **numbers)
+            with tf.control_dependencies([step]):
+                ys += [v.read_value() for v in variables]
+    return [tf.concat(ys, 0)]  # one fetch, as each initializes the variables
+
+
 def in_top_k(feed):
     predictions = feed(6, 4)
     targets = feed(6, dtype=tf.int32, low=0, high=3)
@@ -135,7 +166,7 @@ def removed(feed):
     return [*ys, *added("Inv", [y]), *added("InvGrad", [y, y])]
 
 
-@pytest.mark.parametrize("build", [concat, gather, pad, list_diff, in_top_k, division, products, normalization, bias, prevented_gradient, variable, queue, removed],
+@pytest.mark.parametrize("build", [concat, gather, pad, pool, unique, training, list_diff, in_top_k, division, products, normalization, bias, prevented_gradient, variable, queue, removed],
                          ids=lambda build: build.__name__)
 def test_we_run_it(programs, run, deviation, tmp_path, build):
     feed = Inputs()

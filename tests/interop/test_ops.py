@@ -192,6 +192,7 @@ def test_what_cannot_run_there_is_imported(cases):
 
 # What TensorFlow imports although no run can succeed, or although only its own kernels can run it; here it is refused at once.
 REFUSED_ONLY_HERE = {
+    "ApplyFtrlV2": "the power must be a scalar",
     "ArgMax": "a scalar has no axis",
     "ArgMin": "a scalar has no axis",
     "AvgPool": "windows must not be empty",
@@ -213,6 +214,7 @@ REFUSED_ONLY_HERE = {
     "SigmoidGrad": "both must have one shape",
     "Slice": "the slice must lie in the tensor",
     "SoftmaxCrossEntropyWithLogits": "labels are not broadcast here",
+    "SparseApplyFtrlV2": "the power must be a scalar",
     "Split": "the axis must be a scalar",
     "SplitV": "the axis must be a scalar, and each part have a size",
     "SqrtGrad": "both must have one shape",

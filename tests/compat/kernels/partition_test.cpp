@@ -79,6 +79,21 @@ TEST(PartitionKernels, FindThousandsOfDifferentElements) {
             (std::vector{different, places}));
 }
 
+TEST(PartitionKernels, FindTheDifferentElementsAlongTheOneAxisOfAVector) {
+  const auto unique = [](const Tensor& x, const Tensor& axis) {
+    return run("UniqueWithCountsV2", {x, axis}, {{"T", x.dtype()}, {"Taxis", axis.dtype()}, {"out_idx", DType::Int32}},
+               {x.dtype(), DType::Int32, DType::Int32});
+  };
+  const Tensor x = Tensor::of<float>({7, 2, 7});
+  for (const Tensor& axis :
+       {Tensor::of<std::int64_t>({}), Tensor::of<std::int64_t>({0}), Tensor::of<std::int32_t>({-1})})
+    EXPECT_EQ(unique(x, axis), (std::vector{Tensor::of<float>({7, 2}), Tensor::of<std::int32_t>({0, 1, 0}),
+                                            Tensor::of<std::int32_t>({2, 1})}));
+  EXPECT_THROW(unique(x, Tensor::of<std::int32_t>({1})), InvalidArgumentError);
+  EXPECT_THROW(unique(x, Tensor::of<std::int32_t>({0, 0})), InvalidArgumentError);
+  EXPECT_THROW(unique(Tensor::of<float>({7}, {1, 1}), Tensor::of<std::int32_t>({0})), UnimplementedError);
+}
+
 TEST(PartitionKernels, FindTheElementsThatAnotherVectorLacks) {
   const auto difference = [](const Tensor& x, const Tensor& y) {
     return run("ListDiff", {x, y}, {{"T", x.dtype()}, {"out_idx", DType::Int64}}, {x.dtype(), DType::Int64});

@@ -64,6 +64,31 @@ TEST(SparseTrainingKernels, RowsThatAreNamedTwiceChangeTwice) {
   EXPECT_EQ(after[1], Tensor::of<double>({0, 25}, {2, 1}));
 }
 
+TEST(SparseTrainingKernels, AdagradAddsEpsilonToTheRoot) {
+  Step step;
+  step.add(Tensor::of<double>({8, 8}, {2, 1}));
+  step.add(Tensor::of<double>({0, 9}, {2, 1}));
+  const Tensor gradient = Tensor::of<double>({4, 4}, {2, 1});
+  std::vector<Tensor> after = step.run("ApplyAdagradV2", {Tensor(2.0), Tensor(1.0), gradient});
+  EXPECT_EQ(after[0], Tensor::of<double>({8 - 8.0 / 5, 8 - 8.0 / 6}, {2, 1}));
+  EXPECT_EQ(after[1], Tensor::of<double>({16, 25}, {2, 1}));
+  after = step.run("SparseApplyAdagradV2", {Tensor(2.0), Tensor(1.0), gradient, Tensor::of<std::int32_t>({1, 0})});
+  EXPECT_EQ(after[0], Tensor::of<double>({8 - 8.0 / 5, 8 - 8.0 / 6}, {2, 1}));
+}
+
+TEST(SparseTrainingKernels, FtrlShrinksByAPartOfTheVariable) {
+  for (const bool shrinks : {false, true}) {
+    Step step;
+    for (const double start : {1.0, 0.0, 0.0}) step.add(Tensor::of<double>({start}));
+    const std::vector<Tensor> after = step.run("ApplyFtrlV2", {Tensor::of<double>({3}), Tensor(0.5), Tensor(1.0),
+                                                               Tensor(0.0), Tensor(shrinks ? 4.0 : 0.0), Tensor(-0.5)});
+    const double linear = 3 + (shrinks ? 8 : 0) - 6;
+    EXPECT_EQ(after[1], Tensor::of<double>({9}));
+    EXPECT_EQ(after[2], Tensor::of<double>({linear}));
+    EXPECT_EQ(after[0], Tensor::of<double>({((linear > 0 ? 1 : -1) - linear) / 6}));
+  }
+}
+
 TEST(SparseTrainingKernels, FtrlSetsWhatIsBelowTheLimitToZero) {
   Step step;
   for (const double start : {1.0, 0.0, 0.0}) step.add(Tensor::of<double>({start, start}));

@@ -55,7 +55,9 @@ inline constexpr std::array kOutputNames{
     OutputNames{"TopK", "values indices"},
     OutputNames{"TopKV2", "values indices"},
     OutputNames{"Unique", "y idx"},
+    OutputNames{"UniqueV2", "y idx"},
     OutputNames{"UniqueWithCounts", "y idx count"},
+    OutputNames{"UniqueWithCountsV2", "y idx count"},
 };
 
 class FunctionInliner {

@@ -9,8 +9,9 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,17 +42,28 @@ inline auto end_of_data(NodeDef& node) {
   return std::ranges::find_if(node.inputs, [](const std::string& input) { return input.starts_with('^'); });
 }
 
-/// Nodes that conversions add to a graph.
+/// The elements of an int32 or int64 tensor, else nothing.
+inline std::optional<std::vector<std::int64_t>> integers_of(const Tensor& tensor) {
+  std::vector<std::int64_t> result;
+  const auto append = [&](const auto& values) { result.assign(values.begin(), values.end()); };
+  if (tensor.dtype() == DType::Int32) {
+    append(tensor.data<std::int32_t>());
+  } else if (tensor.dtype() == DType::Int64) {
+    append(tensor.data<std::int64_t>());
+  } else {
+    return std::nullopt;
+  }
+  return result;
+}
+
+/// Nodes that conversions add to a graph, and the constants that they read in it.
 class AddedNodes {
  public:
   explicit AddedNodes(const GraphDef& def) : def_(def) {}
 
   /// Adds a node under its name, or a similar one if the graph has that already. Returns the name.
   std::string add(NodeDef node) {
-    if (names_.empty()) {
-      for (const NodeDef& other : def_.nodes) names_.insert(other.name);
-    }
-    while (!names_.insert(node.name).second) node.name += '_';
+    while (!by_name().emplace(node.name, nullptr).second) node.name += '_';
     nodes_.push_back(std::move(node));
     return nodes_.back().name;
   }
@@ -64,12 +76,28 @@ class AddedNodes {
     node.inputs.insert(end_of_data(node), std::move(added));
   }
 
+  /// The integers of a constant of the file, or nothing if the input is none.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> constant(std::string_view input) {
+    const auto found = by_name().find(std::string(input.substr(0, input.find(':'))));
+    const NodeDef* const from = found == by_name().end() ? nullptr : found->second;
+    if (from == nullptr || from->op != "Const") return std::nullopt;
+    return integers_of(attr_or(*from, "value", Tensor()));
+  }
+
   [[nodiscard]] std::vector<NodeDef> take() && { return std::move(nodes_); }
 
  private:
+  /// The nodes of the file, and null for those that were added.
+  std::unordered_map<std::string, const NodeDef*>& by_name() {
+    if (by_name_.empty()) {
+      for (const NodeDef& node : def_.nodes) by_name_.emplace(node.name, &node);
+    }
+    return by_name_;
+  }
+
   const GraphDef& def_;
   std::vector<NodeDef> nodes_;
-  std::unordered_set<std::string> names_;  // of all nodes; empty until one is added
+  std::unordered_map<std::string, const NodeDef*> by_name_;  // empty until it is needed
 };
 
 // Conversions besides the change of the op type.
@@ -139,6 +167,21 @@ inline void add_count(NodeDef& node, AddedNodes& added, std::string_view dtype) 
 inline void add_count_of_targets(NodeDef& node, AddedNodes& added) { add_count(node, added, "T"); }
 inline void add_count_of_values(NodeDef& node, AddedNodes& added) { add_count(node, added, "Tk"); }
 
+/// Sizes and steps of windows, the last two inputs, become attributes; nothing here takes them if they are computed.
+inline void set_windows(NodeDef& node, AddedNodes& added) {
+  const auto end = end_of_data(node);
+  const bool has_both = end - node.inputs.begin() > 2;
+  const auto ksize = has_both ? added.constant(end[-2]) : std::nullopt;
+  const auto strides = has_both ? added.constant(end[-1]) : std::nullopt;
+  if (!ksize || !strides) {
+    node.op += "V2";
+    return;
+  }
+  node.inputs.erase(end - 2, end);
+  node.attrs.insert_or_assign("ksize", *ksize);
+  node.attrs.insert_or_assign("strides", *strides);
+}
+
 /// The shape of a scalar meant that it is unknown.
 inline void widen_scalar(NodeDef& node, AddedNodes&) {
   if (attr_or(node, "shape", PartialShape()) == PartialShape(Shape{}))
@@ -169,6 +212,8 @@ inline constexpr std::array kOpVersions{
     OpVersion{"Inv", "Reciprocal"},
     OpVersion{"InvGrad", "ReciprocalGrad"},
     OpVersion{"Iterator", "IteratorV2"},
+    OpVersion{"MaxPoolGradV2", "MaxPoolGrad", set_windows},
+    OpVersion{"MaxPoolV2", "MaxPool", set_windows},
     OpVersion{"Mod", "TruncateMod"},
     OpVersion{"PlaceholderV2", "Placeholder"},
     OpVersion{"QueueClose", "QueueCloseV2"},

@@ -264,6 +264,21 @@ inline Kernel make_unique_elements(const Node& node) {
   });
 }
 
+/// The version with an axis, which is input 1: it runs for vectors, which have one axis at most.
+template <Kernel (*Make)(const Node&)>
+Kernel make_of_vectors(const Node& node) {
+  return [of_vector = Make(node)](KernelContext& context) {
+    const Tensor& axis = context.input(1);
+    if (axis.num_elements() > 1) throw InvalidArgumentError("axis has {} elements, more than one", axis.num_elements());
+    if (axis.num_elements() == 1) {
+      static_cast<void>(axis_of(ints_of(axis)[0], context.shape(0).rank()));
+      if (context.shape(0).rank() != 1)
+        throw UnimplementedError("rows of {} are not compared here, only elements of vectors", context.shape(0));
+    }
+    of_vector(context);
+  };
+}
+
 /// The elements of one vector that another lacks, in order and with their places.
 template <class T, class Index>
 void list_diff(KernelContext& context) {
@@ -305,6 +320,8 @@ inline constexpr std::array kPartition{
     KernelDef{.type = "ListDiff", .make = make_list_diff},
     KernelDef{.type = "SparseToDense", .make = make_sparse_to_dense},
     KernelDef{.type = "Unique", .make = make_unique_elements},
+    KernelDef{.type = "UniqueV2", .make = make_of_vectors<make_unique_elements>},
+    KernelDef{.type = "UniqueWithCountsV2", .make = make_of_vectors<make_unique_with_counts>},
     KernelDef{.type = "UniqueWithCounts", .make = make_unique_with_counts},
 };
 

@@ -67,6 +67,18 @@ inline PartialShape unique_shape(const NodeSpec& node, std::size_t index) {
   return index == 0 ? PartialShape{kUnknownDim} : node.inputs[0].shape();
 }
 
+/// As `unique_shape`, along the axis that input 1 holds; without an axis `x` is a vector.
+inline PartialShape unique_along_axis_shape(const NodeSpec& node, std::size_t index) {
+  const PartialShape& x = node.inputs[0].shape();
+  const auto axis = constant_integers(node.inputs[1]);
+  if (index == 0) return x.has_rank() ? unknown_of_rank(x.rank()) : PartialShape();
+  if (index == 2 || !x.has_rank() || !axis) return PartialShape{kUnknownDim};
+  require_rank(label(node), node.inputs[1], 1);
+  if (axis->empty()) return unique_shape(node, index);
+  if (axis->size() > 1) throw InvalidArgumentError("{}: {} names several axes", label(node), node.inputs[1]);
+  return PartialShape{x[normalized_axis(label(node), axis->front(), x.rank(), node.inputs[0])]};
+}
+
 inline PartialShape list_diff_shape(const NodeSpec& node, std::size_t) {
   for (const Output& input : node.inputs) require_rank(label(node), input, 1);
   return PartialShape{kUnknownDim};
@@ -128,12 +140,18 @@ inline constexpr OpDef kSparseToDenseOp{"SparseToDense", "Tindices Tindices T T 
                                         "validate_indices:bool=true Tindices:{int32,int64}", shape_rules::dims_in<1>,
                                         sparse_to_dense_grad};
 inline constexpr OpDef kUniqueOp{"Unique", "T -> T out_idx", "out_idx:{int32,int64}=int32", unique_shape};
+inline constexpr OpDef kUniqueV2Op{"UniqueV2", "T Taxis -> T out_idx",
+                                   "Taxis:{int32,int64}=int64 out_idx:{int32,int64}=int32", unique_along_axis_shape};
+inline constexpr OpDef kUniqueWithCountsV2Op{"UniqueWithCountsV2", "T Taxis -> T out_idx out_idx",
+                                             "Taxis:{int32,int64}=int64 out_idx:{int32,int64}=int32",
+                                             unique_along_axis_shape};
 inline constexpr OpDef kUniqueWithCountsOp{"UniqueWithCounts", "T -> T out_idx out_idx", "out_idx:{int32,int64}=int32",
                                            unique_with_counts_shape};
 
-inline constexpr std::array kPartitionOps{&kBroadcastArgsOp,    &kBucketizeOp, &kComputeAccidentalHitsOp,
-                                          &kDynamicPartitionOp, &kIdentityNOp, &kListDiffOp,
-                                          &kSparseToDenseOp,    &kUniqueOp,    &kUniqueWithCountsOp};
+inline constexpr std::array kPartitionOps{
+    &kBroadcastArgsOp, &kBucketizeOp,        &kComputeAccidentalHitsOp, &kDynamicPartitionOp,
+    &kIdentityNOp,     &kListDiffOp,         &kSparseToDenseOp,         &kUniqueOp,
+    &kUniqueV2Op,      &kUniqueWithCountsOp, &kUniqueWithCountsV2Op};
 
 OpFamily partition_ops() noexcept { return kPartitionOps; }
 

@@ -59,6 +59,11 @@ inline PartialShape scatter_shape(const NodeSpec& node, std::size_t) {
 
 inline constexpr OpDef kApplyAdadeltaOp{"ApplyAdadelta", "T T T T T T T -> T", "T:number use_locking:bool=false",
                                         applied<2, 6>};
+inline constexpr OpDef kApplyAdagradV2Op{"ApplyAdagradV2", "T T T T T -> T",
+                                         "T:number use_locking:bool=false update_slots:bool=true", applied<1, 4>};
+inline constexpr OpDef kApplyFtrlV2Op{"ApplyFtrlV2", "T T T T T T T T T -> T",
+                                      "T:number use_locking:bool=false multiply_linear_by_lr:bool=false",
+                                      applied<2, 3>};
 inline constexpr OpDef kApplyFtrlOp{"ApplyFtrl", "T T T T T T T T -> T",
                                     "T:number use_locking:bool=false multiply_linear_by_lr:bool=false", applied<2, 3>};
 inline constexpr OpDef kSparseApplyAdadeltaOp{"SparseApplyAdadelta", "T T T T T T T Tindices -> T",
@@ -77,6 +82,12 @@ inline constexpr OpDef kSparseApplyRMSPropOp{"SparseApplyRMSProp", "T T T T T T 
 inline constexpr OpDef kSparseApplyAdagradOp{
     "SparseApplyAdagrad", "T T T T Tindices -> T",
     "T:number Tindices:{int32,int64} use_locking:bool=false update_slots:bool=true", applied_to_rows<1, 3>};
+inline constexpr OpDef kSparseApplyAdagradV2Op{
+    "SparseApplyAdagradV2", "T T T T T Tindices -> T",
+    "T:number Tindices:{int32,int64} use_locking:bool=false update_slots:bool=true", applied_to_rows<1, 4>};
+inline constexpr OpDef kSparseApplyFtrlV2Op{
+    "SparseApplyFtrlV2", "T T T T Tindices T T T T T -> T",
+    "T:number Tindices:{int32,int64} use_locking:bool=false multiply_linear_by_lr:bool=false", applied_to_rows<2, 3>};
 inline constexpr OpDef kSparseApplyFtrlOp{
     "SparseApplyFtrl", "T T T T Tindices T T T T -> T",
     "T:number Tindices:{int32,int64} use_locking:bool=false multiply_linear_by_lr:bool=false", applied_to_rows<2, 3>};
@@ -86,14 +97,18 @@ inline constexpr OpDef kScatterSubOp{"ScatterSub", "T Tindices T -> T", kScatter
 inline constexpr OpDef kScatterUpdateOp{"ScatterUpdate", "T Tindices T -> T", "Tindices:{int32,int64}", scatter_shape,
                                         no_gradient};
 inline constexpr std::array kSparseTrainingOps{&kApplyAdadeltaOp,
+                                               &kApplyAdagradV2Op,
                                                &kApplyFtrlOp,
+                                               &kApplyFtrlV2Op,
                                                &kSparseApplyAdadeltaOp,
                                                &kApplyProximalAdagradOp,
                                                &kApplyProximalGradientDescentOp,
                                                &kSparseApplyMomentumOp,
                                                &kSparseApplyRMSPropOp,
                                                &kSparseApplyAdagradOp,
+                                               &kSparseApplyAdagradV2Op,
                                                &kSparseApplyFtrlOp,
+                                               &kSparseApplyFtrlV2Op,
                                                &kScatterAddOp,
                                                &kScatterSubOp,
                                                &kScatterUpdateOp};
