@@ -9,11 +9,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
@@ -162,6 +164,90 @@ TEST(ImportMetaGraphFiles, AreReadByTheEndingOfTheirNames) {
   write_file_atomically(disk, "model.meta.txt", export_meta_graph_text(graph));
   EXPECT_EQ(read_meta_graph(disk, "model.meta").graph_def.nodes.size(),
             read_meta_graph(disk, "model.meta.txt").graph_def.nodes.size());
+}
+
+/// Two variables of one name in TensorFlow, so that their names in the graph and in the checkpoint have nothing in
+/// common.
+constexpr const char* kSavedModel = R"(
+graph_def {
+  node { name: "v_1" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } }
+         attr { key: "shape" value { shape { dim { size: 2 } } } } }
+  node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
+  node { name: "lost" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
+  node { name: "saver_filename" op: "Placeholder" attr { key: "dtype" value { type: DT_STRING } } }
+  node { name: "restore" op: "StatefulPartitionedCall" input: "saver_filename" input: "v" input: "v_1"
+         attr { key: "f" value { func { name: "restores" } } } }
+  library { function {
+    signature { name: "restores" input_arg { name: "prefix" type: DT_STRING } input_arg { name: "first" type: DT_RESOURCE }
+                input_arg { name: "second" type: DT_RESOURCE } }
+    node_def { name: "names" op: "Const" attr { key: "dtype" value { type: DT_STRING } }
+               attr { key: "value" value { tensor { dtype: DT_STRING tensor_shape { dim { size: 2 } }
+                                                    string_val: "b/VALUE" string_val: "a/VALUE" } } } }
+    node_def { name: "R" op: "RestoreV2" input: "prefix" input: "names:output:0" input: "names:output:0"
+               attr { key: "dtypes" value { list { type: DT_FLOAT type: DT_FLOAT } } } }
+    node_def { name: "I" op: "Identity" input: "R:tensors:0" attr { key: "T" value { type: DT_FLOAT } } }
+    node_def { name: "J" op: "Identity" input: "R:tensors:1" attr { key: "T" value { type: DT_FLOAT } } }
+    node_def { name: "A" op: "AssignVariableOp" input: "second" input: "I:output:0"
+               attr { key: "dtype" value { type: DT_FLOAT } } }
+    node_def { name: "B" op: "AssignVariableOp" input: "first" input: "J:output:0"
+               attr { key: "dtype" value { type: DT_FLOAT } } } } } }
+saver_def { save_tensor_name: "save:0" restore_op_name: "restore" })";
+
+TEST_F(ImportMetaGraph, MakesVariablesOfWhatASavedModelOfTensorFlow2Restores) {
+  for (const std::string scope : {"", "copy"}) {
+    Graph other;
+    import_meta_graph(other, parse_meta_graph_text(kSavedModel), {.import_scope = scope});
+    const std::vector<Variable> variables = global_variables(other);
+    ASSERT_EQ(variables.size(), 2U);
+    const std::string prefix = scope.empty() ? "" : scope + "/";
+    EXPECT_EQ(variables[0].name(), prefix + "v");
+    EXPECT_EQ(variables[0].save_slice_info->full_name, "a/VALUE");
+    EXPECT_EQ(variables[0].save_slice_info->spec(), "");
+    EXPECT_EQ(variables[1].name(), prefix + "v_1");
+    EXPECT_EQ(variables[1].read.name(), prefix + "v_1/read:0");
+    EXPECT_EQ(variables[1].save_slice_info->full_name, "b/VALUE");
+    EXPECT_EQ(variables[1].save_slice_info->spec(), "2 0,2");
+  }
+}
+
+TEST_F(ImportMetaGraph, LeavesVariablesToTheCollectionOfThem) {
+  Graph other;
+  import_meta_graph(other, parse_meta_graph_text(std::string(kSavedModel) + "collection_def { key: \"variables\" }"));
+  EXPECT_TRUE(global_variables(other).empty());
+}
+
+TEST_F(ImportMetaGraph, LeavesOutVariablesThatASavedModelRestoresFromSomethingElse) {
+  const std::pair<std::string, std::string> changes[] = {{"R:tensors:1", "R:tensors:7"},
+                                                         {"RestoreV2", "Mystery"},
+                                                         {"input: \"v\"", "input: \"saver_filename\""},
+                                                         {"names:output:0", "prefix"}};
+  for (const auto& [from, to] : changes) {
+    std::string text = kSavedModel;
+    text.replace(text.find(from), from.size(), to);
+    Graph other;
+    import_meta_graph(other, parse_meta_graph_text(text));
+    for (const Variable& variable : global_variables(other)) EXPECT_EQ(variable.name(), "v_1") << to;
+  }
+}
+
+TEST(ImportMetaGraphFiles, OfASavedModelAreTheGraphThatServes) {
+  const auto graph_of = [](const std::string& tag) {
+    return "meta_graphs { meta_info_def { tags: \"gpu\" tags: \"" + tag + "\" } graph_def { node { name: \"" + tag +
+           "\" op: \"NoOp\" } } } ";
+  };
+  testing::MemoryFileSystem disk;
+  const auto name_in = [&](const std::string& path, const std::string& content) {
+    write_file_atomically(disk, path, content);
+    return read_meta_graph(disk, path).graph_def.nodes.at(0).name;
+  };
+  EXPECT_EQ(name_in("saved_model.pbtxt", graph_of("train") + graph_of("serve")), "serve");
+  EXPECT_EQ(name_in("saved_model.pbtxt", graph_of("eval") + graph_of("train")), "eval");
+  Graph graph;
+  make_variable("w", zeros(graph, {2}));
+  const std::string bytes = export_meta_graph(graph);
+  const std::string header{'\x12', static_cast<char>(bytes.size() % 128 + 128), static_cast<char>(bytes.size() / 128)};
+  EXPECT_EQ(name_in("saved_model.pb", header + bytes), graph.nodes().begin()->name());
+  EXPECT_THROW(name_in("saved_model.pb", ""), DataLossError);
 }
 
 TEST_F(ImportMetaGraph, LeavesOutTheCallsThatSaveAndRestoreASavedModelOfTensorFlow2) {

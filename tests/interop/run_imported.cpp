@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
   std::int64_t runs = 0;
   std::vector<std::string> fetches;
   CLI::App app("Restores a model, trains it where asked to, and writes the values of outputs.");
-  app.add_option("--meta", meta, "the MetaGraphDef, as bytes or, where its name ends in txt, as text")->required();
+  app.add_option("--meta", meta, "the MetaGraphDef or saved_model.pb, as bytes or, where its name ends in txt, as text")
+      ->required();
   app.add_option("--restore", restore, "prefix of the checkpoint; without it the variables are initialized");
   app.add_option("--feeds", feeds, "prefix of a bundle that holds, under the names of placeholders, what they are fed");
   app.add_option("--train", train, "operation to run first");

@@ -83,6 +83,43 @@ def old(x, v):
     return add_twice(x, tf.identity(v))
 
 
+class Model(tf.Module):
+    """Variables of one name, which only their places in a list tell apart, and one that nothing reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = [tf.Variable(np.arange(12, dtype=np.float32).reshape(4, 3)), tf.Variable([1.0, 2.0, 3.0]), tf.Variable(0.5)]
+        self.unused = tf.Variable(7, dtype=tf.int64, name="counted")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
+    def __call__(self, x):
+        w, b, scale = self.layers
+        y = tf.matmul(x, w) + b
+        return {"y": tf.cond(tf.reduce_sum(y) > 0, lambda: tf.nn.softmax(y) * scale, lambda: -y)}
+
+
+def test_we_run_a_saved_model_and_save_its_variables(programs, run, deviation, tmp_path):
+    model, value = Model(), np.random.default_rng(5).uniform(-2, 2, [2, 4]).astype(np.float32)
+    expected = {sign: model(tf.constant(sign * value))["y"].numpy() for sign in (1, -1)}
+    tf.saved_model.save(model, str(tmp_path / "model"), signatures={"serving_default": model.__call__})
+    for sign in (1, -1):
+        folder = tmp_path / f"{sign}"
+        folder.mkdir()
+        with tf1.Graph().as_default() as files, tf1.Session(graph=files) as session:
+            session.run(tf.raw_ops.SaveV2(prefix=str(folder / "feeds"), tensor_names=["serving_default_x:0"], shape_and_slices=[""],
+                                          tensors=[tf.constant(sign * value)]))
+        run(programs / "run_imported", "--meta", tmp_path / "model/saved_model.pb", "--restore", tmp_path / "model/variables/variables",
+            "--feeds", folder / "feeds", "--results", folder / "results", "--save", folder / "saved", "StatefulPartitionedCall:0")
+        ours = tf.train.load_checkpoint(str(folder / "results")).get_tensor("StatefulPartitionedCall:0")
+        deviation("models", ours, expected[sign])
+        np.testing.assert_allclose(ours, expected[sign], rtol=1e-5, atol=1e-5)
+    ours, theirs = (tf.train.load_checkpoint(str(tmp_path / path)) for path in ("1/saved", "model/variables/variables"))
+    names = set(theirs.get_variable_to_shape_map()) - {"_CHECKPOINTABLE_OBJECT_GRAPH"}
+    assert set(ours.get_variable_to_shape_map()) == names
+    for name in names:
+        np.testing.assert_array_equal(ours.get_tensor(name), theirs.get_tensor(name))
+
+
 @pytest.mark.parametrize("build", [calls, effects, branches, gradient, old], ids=lambda build: build.__name__)
 def test_we_run_functions(programs, run, deviation, tmp_path, build):
     value = np.random.default_rng(5).uniform(-2, 2, [2, 4]).astype(np.float32)

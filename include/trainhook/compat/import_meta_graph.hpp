@@ -19,7 +19,9 @@ struct ImportMetaGraphOptions {
 };
 
 /// Adds the nodes of `def`, except those of its saver, and its collections of variables, outputs and operations; other
-/// collections are skipped with a log line. Then a `Saver` can restore the checkpoint of the `.meta` file.
+/// collections are skipped with a log line. Then a `Saver` can restore the checkpoint of the `.meta` file. The
+/// SavedModels of TensorFlow 2 have no such collections: the variables that they restore become global variables, which
+/// have their names from the graph, and in checkpoints those that `variables/variables` has.
 /// @throws as `import_graph_def`, and InvalidArgumentError if a collection names a node that the graph does not have.
 /// Source: `tf.compat.v1.train.import_meta_graph`.
 TRAINHOOK_DECL void import_meta_graph(Graph& graph, const MetaGraphDef& def,

@@ -50,7 +50,8 @@ struct MetaGraphDef {
 [[nodiscard]] TRAINHOOK_DECL MetaGraphDef parse_meta_graph_text(std::string_view text,
                                                                 std::string_view what = "a MetaGraphDef");
 
-/// Reads a MetaGraphDef from a file such as `model.ckpt-100.meta`, as text if its name ends in `txt`.
+/// Reads a MetaGraphDef from a file such as `model.ckpt-100.meta`, as text if its name ends in `txt`. From a
+/// SavedModel, `saved_model.pb` or `saved_model.pbtxt`, it reads the graph with the tag `serve`, or else the first one.
 [[nodiscard]] TRAINHOOK_DECL MetaGraphDef read_meta_graph(FileSystem& file_system, const std::string& path);
 
 }  // namespace trainhook

@@ -18,8 +18,8 @@ namespace trainhook {
 
 class Graph;
 
-/// The region of a partitioned variable: `var_shape` elements from `var_offset` on. Checkpoints store the whole
-/// variable as `full_name`. Source: `tf.Variable.SaveSliceInfo`.
+/// The region of a partitioned variable, maybe all of it: `var_shape` elements from `var_offset` on. Checkpoints store
+/// the whole variable as `full_name`. Source: `tf.Variable.SaveSliceInfo`.
 struct SaveSliceInfo {
   std::string full_name{};
   std::vector<std::int64_t> full_shape{};

@@ -141,11 +141,12 @@ inline constexpr auto kFields<GraphMessage> =
 
 /// MetaInfoDef.
 struct MetaInfoMessage {
+  std::vector<std::string_view> tags{};  // which graph of a SavedModel it is
   std::string_view tensorflow_version{};
 };
 template <>
-inline constexpr auto kFields<MetaInfoMessage> =
-    std::tuple(field(5, "tensorflow_version", &MetaInfoMessage::tensorflow_version));
+inline constexpr auto kFields<MetaInfoMessage> = std::tuple(
+    field(4, "tags", &MetaInfoMessage::tags), field(5, "tensorflow_version", &MetaInfoMessage::tensorflow_version));
 
 [[nodiscard]] TRAINHOOK_DECL std::string_view checkpoint_version_name(std::uint64_t version);
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::uint64_t> checkpoint_version_of_name(std::string_view name);

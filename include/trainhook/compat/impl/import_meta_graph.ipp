@@ -7,26 +7,87 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <trainhook/compat/function_calls.hpp>
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/queue_runners.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/graph_def/collection_messages.hpp>
 #include <trainhook/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
+
+/// The function with which TensorFlow 2 restores a SavedModel: the only place that has both the variables and the names
+/// of their tensors in the checkpoint.
+class RestoreFunction {
+ public:
+  explicit RestoreFunction(const MetaGraphDef& def)
+      : nodes_{.functions = def.graph_def.functions, .source = def.graph_def.source} {
+    if (!def.saver_def || nodes_.functions.empty()) return;
+    std::ranges::copy_if(def.graph_def.nodes, std::back_inserter(nodes_.nodes),
+                         [&](const NodeDef& node) { return node.name == def.saver_def->restore_op_name; });
+    nodes_ = with_inlined_functions(std::move(nodes_));
+    for (const NodeDef& node : nodes_.nodes) by_name_.emplace(node.name, &node);
+  }
+
+  /// The names of tensors by the names of variables.
+  [[nodiscard]] std::map<std::string, std::string> tensors() const {
+    std::map<std::string, std::string> result;
+    for (const NodeDef& node : nodes_.nodes) {
+      if (node.op != "AssignVariableOp" || node.inputs.size() < 2) continue;
+      const std::optional<InputName> variable = parse_input_name(node.inputs[0]);
+      const std::optional<std::string> tensor = tensor_of(node.inputs[1]);
+      if (variable && tensor) result.emplace(variable->node, *tensor);
+    }
+    return result;
+  }
+
+ private:
+  /// The name in the checkpoint of what a RestoreV2 and then an Identity give; nothing if `output` is not that.
+  [[nodiscard]] std::optional<std::string> tensor_of(std::string_view output) const {
+    const NodeDef* const identity = producer(output);
+    if (identity == nullptr || identity->op != "Identity" || identity->inputs.empty()) return std::nullopt;
+    const NodeDef* const restore = producer(identity->inputs[0]);
+    if (restore == nullptr || restore->op != "RestoreV2" || restore->inputs.size() < 2) return std::nullopt;
+    const NodeDef* const names = producer(restore->inputs[1]);
+    const auto value = names == nullptr ? Attrs::const_iterator() : names->attrs.find("value");
+    if (names == nullptr || value == names->attrs.end()) return std::nullopt;
+    const Tensor* const list = std::get_if<Tensor>(&value->second);
+    const std::size_t index = parse_input_name(identity->inputs[0])->index;
+    if (list == nullptr || list->dtype() != DType::String || index >= list->data<std::string>().size())
+      return std::nullopt;
+    return list->data<std::string>()[index];
+  }
+
+  [[nodiscard]] const NodeDef* producer(std::string_view output) const {
+    const std::optional<InputName> name = parse_input_name(output);
+    const auto found = name ? by_name_.find(name->node) : by_name_.end();
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+
+  GraphDef nodes_;
+  std::unordered_map<std::string_view, const NodeDef*> by_name_;
+};
 
 class MetaGraphImporter {
  public:
@@ -44,6 +105,9 @@ class MetaGraphImporter {
     }
     const std::vector<Operation> imported = import_nodes(graph_, nodes, {.name = prefix_, .op_defs = options_.op_defs});
     for (const CollectionDef& collection : def_.collections) import_collection(collection);
+    if (std::ranges::find(def_.collections, graph_keys::kGlobalVariables, &CollectionDef::key) ==
+        def_.collections.end())
+      import_restored_variables();
     note_unfilled_queues(graph_, imported, def_.graph_def.source);
   }
 
@@ -82,6 +146,24 @@ class MetaGraphImporter {
     }
     for (const std::string& message : collection.messages)
       graph_.add_to_collection(collection.key, variable(collection, message));
+  }
+
+  void import_restored_variables() {
+    const Graph::Scope top_level = graph_.top_level();
+    for (const auto& [name, tensor] : RestoreFunction(def_).tensors()) {
+      Variable variable{.handle = graph_.find_operation(prefix_ + name)};
+      if (!variable.handle.has_value() || variable.handle.type() != "VariableV2") continue;
+      variable.read = identity(variable.ref(), fmt::format("{}{}/read", prefix_, name));
+      if (variable.shape().is_fully_known()) {
+        const std::vector<std::int64_t> dims(variable.shape().dims().begin(), variable.shape().dims().end());
+        variable.save_slice_info =
+            std::make_shared<const SaveSliceInfo>(SaveSliceInfo{.full_name = tensor,
+                                                                .full_shape = dims,
+                                                                .var_offset = std::vector<std::int64_t>(dims.size()),
+                                                                .var_shape = dims});
+      }
+      graph_.add_to_collection(graph_keys::kGlobalVariables, variable);
+    }
   }
 
   /// Whether the messages of a collection are VariableDefs: in TensorFlow's own ones by their name, in others by what

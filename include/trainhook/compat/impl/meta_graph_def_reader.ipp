@@ -5,6 +5,12 @@
 
 #include <trainhook/compat/meta_graph_def_reader.hpp>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph_def/graph_def_messages.hpp>
@@ -13,6 +19,30 @@
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {
+
+/// SavedModel.
+struct SavedModelMessage {
+  std::vector<Serialized<MetaGraphMessage>> meta_graphs{};
+};
+template <>
+inline constexpr auto kFields<SavedModelMessage> = std::tuple(field(2, "meta_graphs", &SavedModelMessage::meta_graphs));
+
+inline bool is_saved_model(std::string_view path) noexcept {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name == "saved_model.pb" || name == "saved_model.pbtxt";
+}
+
+inline MetaGraphDef parse_saved_model(std::string_view bytes, std::string_view what) {
+  const auto model = parse_message<SavedModelMessage>(bytes, what);
+  if (model.meta_graphs.empty())
+    throw DataLossError("{} is damaged or of another format: there is no graph in it", what);
+  const auto serves = [&](const Serialized<MetaGraphMessage>& graph) {
+    const auto info = parse_message<MetaGraphMessage>(graph, what).meta_info_def;
+    return info && std::ranges::find(info->tags, "serve") != info->tags.end();
+  };
+  const auto found = std::ranges::find_if(model.meta_graphs, serves);
+  return parse_meta_graph(found == model.meta_graphs.end() ? model.meta_graphs[0] : *found, what);
+}
 
 inline SaverDef saver_def(const SaverMessage& message, std::string_view what) {
   return {.filename_tensor_name = checked_name(message.filename_tensor_name, what),
@@ -57,6 +87,12 @@ MetaGraphDef parse_meta_graph_text(std::string_view text, std::string_view what)
 
 MetaGraphDef read_meta_graph(FileSystem& file_system, const std::string& path) {
   const std::string content = read_file(file_system, path);
+  if (detail::is_saved_model(path)) {
+    return detail::is_text_name(path)
+               ? detail::parse_saved_model(
+                     detail::wire_from_text(content, path, detail::kTextFields<detail::SavedModelMessage>), path)
+               : detail::parse_saved_model(content, path);
+  }
   return detail::is_text_name(path) ? parse_meta_graph_text(content, path) : parse_meta_graph(content, path);
 }
 
