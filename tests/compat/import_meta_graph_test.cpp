@@ -27,6 +27,7 @@
 #include <trainhook/model/moving_averages.hpp>
 #include <trainhook/model/ops/matrix.hpp>
 #include <trainhook/model/optimizers.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"
@@ -207,6 +208,19 @@ TEST_F(ImportMetaGraph, MakesVariablesOfWhatASavedModelOfTensorFlow2Restores) {
     EXPECT_EQ(variables[1].read.name(), prefix + "v_1/read:0");
     EXPECT_EQ(variables[1].save_slice_info->full_name, "b/VALUE");
     EXPECT_EQ(variables[1].save_slice_info->spec(), "2 0,2");
+  }
+}
+
+TEST_F(ImportMetaGraph, LeavesVariablesWithoutElementsOrAShapeOutOfARestore) {
+  for (const std::string dim : {"size: 0", "size: -1"}) {
+    std::string text = kSavedModel;
+    text.replace(text.find("size: 2"), 7, dim);
+    Graph other;
+    const testing::LogLines lines;
+    import_meta_graph(other, parse_meta_graph_text(text));
+    ASSERT_EQ(global_variables(other).size(), 1U) << dim;
+    EXPECT_EQ(global_variables(other)[0].name(), "v");
+    EXPECT_EQ(lines.count("variable 'v_1' of shape"), 1U);
   }
 }
 

@@ -27,6 +27,7 @@
 #include <trainhook/compat/queue_runners.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
@@ -153,15 +154,17 @@ class MetaGraphImporter {
     for (const auto& [name, tensor] : RestoreFunction(def_).tensors()) {
       Variable variable{.handle = graph_.find_operation(prefix_ + name)};
       if (!variable.handle.has_value() || variable.handle.type() != "VariableV2") continue;
-      variable.read = identity(variable.ref(), fmt::format("{}{}/read", prefix_, name));
-      if (variable.shape().is_fully_known()) {
-        const std::vector<std::int64_t> dims(variable.shape().dims().begin(), variable.shape().dims().end());
-        variable.save_slice_info =
-            std::make_shared<const SaveSliceInfo>(SaveSliceInfo{.full_name = tensor,
-                                                                .full_shape = dims,
-                                                                .var_offset = std::vector<std::int64_t>(dims.size()),
-                                                                .var_shape = dims});
+      const PartialShape& shape = variable.shape();
+      if (!shape.is_fully_known() || shape.known().num_elements() == 0) {
+        log_warning("{}: variable '{}' of shape {} is not restored; assign it a value", def_.graph_def.source, name,
+                    shape);
+        continue;
       }
+      const std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
+      const std::vector<std::int64_t> begin(dims.size());
+      variable.read = identity(variable.ref(), fmt::format("{}{}/read", prefix_, name));
+      variable.save_slice_info = std::make_shared<const SaveSliceInfo>(
+          SaveSliceInfo{.full_name = tensor, .full_shape = dims, .var_offset = begin, .var_shape = dims});
       graph_.add_to_collection(graph_keys::kGlobalVariables, variable);
     }
   }
