@@ -218,14 +218,13 @@ inline void append_collection(std::string& bytes, const std::string& key, const 
 }
 
 inline SaverMessage saver_message(const SaverNodes& saver, const MetaGraphOptions& options) {
-  constexpr std::uint64_t kV2 = 2;
   return {.filename_tensor_name = saver.filename_tensor_name,
           .save_tensor_name = saver.save_tensor_name,
           .restore_op_name = saver.restore_op_name,
           .max_to_keep = options.max_to_keep,
           .sharded = options.sharded,
           .keep_checkpoint_every_n_hours = options.keep_checkpoint_every_n_hours,
-          .version = kV2};
+          .version = 2};  // a tensor bundle
 }
 
 }  // namespace trainhook::detail

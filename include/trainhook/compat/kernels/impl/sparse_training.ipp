@@ -25,37 +25,32 @@ using namespace trainhook::detail;
 // Each rule reads its numbers from the inputs of a kernel, of which `first` is the first, and changes a row of the
 // variable and of its slots, or at most kPiece elements of it, by a row of the gradient.
 
-/// Slots: the sum of squares. `Epsilon`: the second number is added to its root.
-template <class T, bool Epsilon>
-class Adagrad {
+/// The second version of an op has a number more than the first.
+inline bool is_second_version(const KernelContext& context) { return context.node().type().ends_with("V2"); }
+
+/// Slots: the sum of squares. In the second version, the second number is added to its root.
+template <class T>
+class AdagradRule {
  public:
   static constexpr std::size_t kVariables = 2;
 
-  Adagrad(const KernelContext& context, std::size_t first)
-      : rate_(context.input(first).scalar<T>()), updates_(context.node().attr<bool>("update_slots")) {
-    if constexpr (Epsilon) epsilon_ = context.input(first + 1).scalar<T>();
-  }
+  AdagradRule(const KernelContext& context, std::size_t first)
+      : rate_(context.input(first).scalar<T>()),
+        epsilon_(is_second_version(context) ? context.input(first + 1).scalar<T>() : T{0}),
+        updates_(context.node().attr<bool>("update_slots")) {}
 
   void operator()(const std::array<ArrayMap<T>, kVariables>& rows, const ConstArrayMap<T>& g) const {
     auto [v, sum] = rows;
     if (updates_) sum += g.square();
     PieceRoom<T> room;
-    if constexpr (Epsilon) {
-      v -= rate_ * g / (square_roots(sum, room) + epsilon_);
-    } else {
-      v -= rate_ * g / square_roots(sum, room);
-    }
+    v -= rate_ * g / (square_roots(sum, room) + epsilon_);
   }
 
  private:
   T rate_;
-  T epsilon_ = 0;
+  T epsilon_;
   bool updates_;
 };
-template <class T>
-using AdagradRule = Adagrad<T, false>;
-template <class T>
-using AdagradV2Rule = Adagrad<T, true>;
 
 /// Slots: the means of the squares of gradients and of updates. Source: Zeiler, "Adadelta".
 template <class T>
@@ -85,19 +80,21 @@ class AdadeltaRule {
   T epsilon_;
 };
 
-/// Slots: the sum of squares, the linear term. `Shrinks`: the number before the last one adds a part of the variable to
-/// the gradient, but not to its square. Source: McMahan et al., "Ad click prediction: a view from the trenches".
-template <class T, bool Shrinks>
-class Ftrl {
+/// Slots: the sum of squares, the linear term. In the second version, the number before the last one adds a part of the
+/// variable to the gradient, but not to its square. Source: McMahan et al., "Ad click prediction: a view from the
+/// trenches".
+template <class T>
+class FtrlRule {
  public:
   static constexpr std::size_t kVariables = 3;
 
-  Ftrl(const KernelContext& context, std::size_t first)
+  FtrlRule(const KernelContext& context, std::size_t first)
       : rate_(context.input(first).scalar<T>()),
         l1_(context.input(first + 1).scalar<T>()),
         l2_(context.input(first + 2).scalar<T>()),
-        power_(-context.input(first + (Shrinks ? 4 : 3)).scalar<T>()) {
-    if constexpr (Shrinks) shrinkage_ = T{2} * context.input(first + 3).scalar<T>();
+        shrinks_(is_second_version(context)),
+        shrinkage_(shrinks_ ? T{2} * context.input(first + 3).scalar<T>() : T{0}),
+        power_(-context.input(first + (shrinks_ ? 4 : 3)).scalar<T>()) {
     if (context.node().attr<bool>("multiply_linear_by_lr")) scale_ = rate_;
   }
 
@@ -109,7 +106,7 @@ class Ftrl {
     sum += g.square();
     const ArrayMap<T> new_roots = roots(sum, room_of_sum);
     const T factor = scale_ / rate_;  // of the roots
-    if constexpr (Shrinks) linear += shrinkage_ * v * scale_;
+    if (shrinks_) linear += shrinkage_ * v * scale_;
     linear += g * scale_ - (new_roots - old_roots) * factor * v;
     const auto shrunk = [=, limit = l1_ * scale_, more = T{2} * l2_ * scale_]<class V>(const V& x, const V& root) -> V {
       const V rest = x > 0 ? limit - x : -limit - x;
@@ -129,14 +126,11 @@ class Ftrl {
   T rate_;
   T l1_;
   T l2_;
+  bool shrinks_;
+  T shrinkage_;  // twice the number
   T power_;
   T scale_ = 1;
-  T shrinkage_ = 0;  // twice the number
 };
-template <class T>
-using FtrlRule = Ftrl<T, false>;
-template <class T>
-using FtrlV2Rule = Ftrl<T, true>;
 
 /// Slots: the accumulated gradients. Its second number comes behind the gradient and the indices.
 template <class T>
@@ -355,19 +349,16 @@ inline constexpr std::array kSparseTraining{
         .type = "SparseApplyMomentum", .make = make_apply_to_rows<MomentumRule, 3, 2>, .variables = 2, .writes = true},
     KernelDef{
         .type = "SparseApplyRMSProp", .make = make_apply_to_rows<RMSPropRule, 7, 3>, .variables = 3, .writes = true},
-    KernelDef{.type = "ApplyAdagradV2", .make = make_apply<AdagradV2Rule, 4, 2>, .variables = 2, .writes = true},
+    KernelDef{.type = "ApplyAdagradV2", .make = make_apply<AdagradRule, 4, 2>, .variables = 2, .writes = true},
     KernelDef{.type = "ApplyFtrl", .make = make_apply<FtrlRule, 3, 4>, .variables = 3, .writes = true},
-    KernelDef{.type = "ApplyFtrlV2", .make = make_apply<FtrlV2Rule, 3, 4>, .variables = 3, .writes = true},
+    KernelDef{.type = "ApplyFtrlV2", .make = make_apply<FtrlRule, 3, 4>, .variables = 3, .writes = true},
     KernelDef{
         .type = "SparseApplyAdadelta", .make = make_apply_to_rows<AdadeltaRule, 6, 3>, .variables = 3, .writes = true},
     KernelDef{
         .type = "SparseApplyAdagrad", .make = make_apply_to_rows<AdagradRule, 3, 2>, .variables = 2, .writes = true},
-    KernelDef{.type = "SparseApplyAdagradV2",
-              .make = make_apply_to_rows<AdagradV2Rule, 4, 2>,
-              .variables = 2,
-              .writes = true},
     KernelDef{
-        .type = "SparseApplyFtrlV2", .make = make_apply_to_rows<FtrlV2Rule, 3, 5>, .variables = 3, .writes = true},
+        .type = "SparseApplyAdagradV2", .make = make_apply_to_rows<AdagradRule, 4, 2>, .variables = 2, .writes = true},
+    KernelDef{.type = "SparseApplyFtrlV2", .make = make_apply_to_rows<FtrlRule, 3, 5>, .variables = 3, .writes = true},
     KernelDef{.type = "SparseApplyFtrl", .make = make_apply_to_rows<FtrlRule, 3, 5>, .variables = 3, .writes = true},
 };
 
