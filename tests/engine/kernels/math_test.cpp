@@ -44,11 +44,11 @@ TEST(MathKernels, DivideManyFloatsAndRepeatAnElementOnEitherSide) {
     const float value = x.data<float>()[i];
     quotients.mutable_data<float>()[i] = value / 4;
     inverses.mutable_data<float>()[i] = value == 0 ? 0 : 4 / value;
-    floors.mutable_data<float>()[i] = std::floor(value / -4);
+    floors.mutable_data<float>()[i] = std::floor(value / 4);
   }
   EXPECT_EQ(binary("DivNoNan", x, Tensor(4.0F)), quotients);
   EXPECT_EQ(binary("DivNoNan", Tensor(4.0F), x), inverses);
-  EXPECT_EQ(binary("FloorDiv", x, Tensor(-4.0F)), floors);
+  EXPECT_EQ(binary("FloorDiv", x, Tensor(4.0F)), floors);
   EXPECT_TRUE(std::isnan(binary("FloorDiv", Tensor(0.0F), Tensor(0.0F)).scalar<float>()));
 }
 
