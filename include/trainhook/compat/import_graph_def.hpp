@@ -28,11 +28,11 @@ struct ImportGraphDefOptions {
 /// become the one that runs here. A call of a function of the file becomes the nodes of its body, `call/node`, and an
 /// If its two branches. Op types that only imported graphs have run in a session with `compat::kernels()`.
 /// Nodes of unknown op types, and those with attributes that this library cannot represent, are added too, with a log
-/// line. They cannot run: a run that needs one throws UnimplementedError, unless it feeds the node's outputs. The graph,
-/// and so an export of it, lacks those attributes. The same holds for the nodes of a while_loop, and for what its
-/// iterations hand to the next one.
-/// @throws InvalidArgumentError for nodes that do not fit together, with node and op type. Missing inputs and cycles are
-/// detected before any node is added; after other errors, nodes that were already added stay. Source:
+/// line. They cannot run: a run that needs one throws UnimplementedError, unless it feeds the node's outputs. The
+/// graph, and so an export of it, lacks those attributes. The same holds for the nodes of a while_loop, and for what
+/// its iterations hand to the next one.
+/// @throws InvalidArgumentError for nodes that do not fit together, with node and op type. Missing inputs and cycles
+/// are detected before any node is added; after other errors, nodes that were already added stay. Source:
 /// `tf.import_graph_def`.
 TRAINHOOK_DECL std::vector<Operation> import_graph_def(Graph& graph, const GraphDef& def,
                                                        const ImportGraphDefOptions& options = {});
