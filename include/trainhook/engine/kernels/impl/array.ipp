@@ -171,7 +171,7 @@ inline Kernel make_squeeze(const Node& node) {
 template <class From, class To>
 void cast_elements(KernelContext& context) {
   if constexpr (std::is_same_v<From, bool> && !std::is_same_v<To, bool>) {  // Eigen has vectors of bytes, not of bool
-    const auto* const from = reinterpret_cast<const std::uint8_t*>(context.data<bool>(0).data());
+    const auto* const from = stored<std::uint8_t>(context.input(0));
     ArrayMap<To> result = output_array<To>(context, 0, context.shape(0));
     for_each_block(context, {result.size(), 1}, [&](const Block& block) {
       result.segment(block.begin, block.size()) =

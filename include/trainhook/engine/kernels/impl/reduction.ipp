@@ -162,7 +162,8 @@ struct ReductionWalk {
     constexpr std::size_t kWide = 1024;  // bytes
     const std::size_t row = static_cast<std::size_t>(width) * size;
     const auto together = static_cast<std::int64_t>(kWide / row);
-    if (size == result_size && together > 1 && count >= 4 * together) {
+    const bool has_one_type = size == result_size;  // so that sums of elements can be joined as elements
+    if (has_one_type && together > 1 && count >= 4 * together) {
       alignas(64) std::array<std::byte, kWide> wide;
       std::memcpy(wide.data(), x, static_cast<std::size_t>(together) * row);
       x += static_cast<std::size_t>(together) * row;
