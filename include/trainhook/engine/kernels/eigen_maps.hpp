@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include <Eigen/Core>
-
 #include <trainhook/engine/kernel.hpp>
+#include <trainhook/engine/kernels/eigen_core.hpp>
 
 namespace trainhook::detail {
 

@@ -9,9 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <Eigen/Core>
-
 #include <trainhook/engine/kernels/blocks.hpp>
+#include <trainhook/engine/kernels/eigen_core.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/vectors.hpp>
 
