@@ -8,7 +8,7 @@ build=$root/build/gcc
 filter=${1:-'*Kernel*:Blocks*'}
 programs=("$build/tests/readme/readme_graph" "$build/tests/engine_test")
 "$root/.ci/packages" tests examples avx512
-"$root/.ci/configure_tests"
+"$root/.ci/configure_tests" -DTRAINHOOK_WIDTHS=all
 cmake --build "$build" --target readme_graph engine_test
 work=$(mktemp -d)
 trap 'jobs -p | xargs -r kill 2>/dev/null || true; rm -rf "$work"' EXIT
