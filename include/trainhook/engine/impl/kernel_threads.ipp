@@ -17,14 +17,15 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <trainhook/core/error.hpp>
+#include <trainhook/engine/denormals.hpp>
+#include <trainhook/engine/kernels/intrinsics.hpp>
+
 #if __has_include(<Eigen/ThreadPool>)  // from Eigen 5 on
 #include <Eigen/ThreadPool>
 #else
 #include <unsupported/Eigen/CXX11/ThreadPool>
 #endif
-
-#include <trainhook/core/error.hpp>
-#include <trainhook/engine/denormals.hpp>
 
 namespace trainhook::detail {
 

@@ -8,7 +8,9 @@
 #include <span>
 
 #include <trainhook/engine/kernel.hpp>
-#include <trainhook/engine/kernels/eigen_core.hpp>
+#include <trainhook/engine/kernels/intrinsics.hpp>
+
+#include <Eigen/Core>
 
 namespace trainhook::detail {
 

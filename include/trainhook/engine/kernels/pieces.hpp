@@ -10,9 +10,10 @@
 #include <cstdint>
 
 #include <trainhook/engine/kernels/blocks.hpp>
-#include <trainhook/engine/kernels/eigen_core.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/vectors.hpp>
+
+#include <Eigen/Core>
 
 namespace trainhook::detail {
 

@@ -10,9 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include <trainhook/engine/kernels/intrinsics.hpp>
 
 namespace trainhook::kernels::detail {
 

@@ -13,12 +13,11 @@
 #include <type_traits>
 
 #include <trainhook/engine/kernels/dispatch.hpp>
-#include <trainhook/engine/kernels/eigen_core.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
 #include <trainhook/engine/kernels/pieces.hpp>
 
-#include <unsupported/Eigen/SpecialFunctions>  // after eigen_core.hpp
+#include <unsupported/Eigen/SpecialFunctions>
 
 namespace trainhook::kernels {
 namespace detail {

@@ -15,9 +15,10 @@
 #include <trainhook/engine/kernels/blocks.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
-#include <trainhook/engine/kernels/eigen_core.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/gathered_product.hpp>
+
+#include <Eigen/Core>
 
 namespace trainhook::kernels {
 namespace detail {
