@@ -23,6 +23,8 @@ endfunction()
 
 trainhook_pkg_config(trainhook ${CMAKE_INSTALL_DATADIR}/pkgconfig REQUIRES fmt)
 
+# The target names what it packs; the generator for make would build everything first.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 add_custom_target(deb COMMAND ${CMAKE_CPACK_COMMAND} VERBATIM)
 set(on_demand COMPONENT compiled EXCLUDE_FROM_ALL)
 foreach(library IN ITEMS compiled model_compiled ranks_compiled estimator_compiled testing_compiled media_compiled engine_compiled compat_compiled

@@ -10,10 +10,10 @@ build=$root/build/gcc
 "$root/.ci/packages" data || echo "quickstart: the data set (Debian package dataset-fashion-mnist) cannot be had" >&2
 
 # The build reports on standard error; standard output is the program's own.
-if [ ! -e "$build/examples/quickstart" ]; then
-  echo "quickstart: compiling the library and examples/quickstart.cpp, once; one to four minutes on two cores" >&2
-fi
-if ! { "$root/.ci/configure" gcc -DTRAINHOOK_BUILD_EXAMPLES=ON && cmake --build "$build" --target quickstart; } >&2; then
+log=$build/quickstart.log
+rm -f "$log"
+if ! { "$root/.ci/quietly" "$log" "quickstart: configuring" "$root/.ci/configure" gcc -DTRAINHOOK_BUILD_EXAMPLES=ON &&
+  "$root/.ci/quietly" "$log" "quickstart: compiling (the first time, one to four minutes on two cores)" cmake --build "$build" --target quickstart; }; then
   echo "quickstart: the build in $build failed; remove that folder to start afresh" >&2
   exit 1
 fi

@@ -11,8 +11,10 @@ start=$SECONDS
 
 "$root/.ci/packages" tests examples data
 
-"$root/.ci/configure_tests"
-cmake --build "$build"
+log=$build/tests.log
+rm -f "$log"
+"$root/.ci/quietly" "$log" "tests: configuring" "$root/.ci/configure_tests"
+"$root/.ci/quietly" "$log" "tests: compiling" cmake --build "$build"
 tested=$SECONDS
 
 trap 'echo "tests: set up and built in $((tested - start)) s, run in $((SECONDS - tested)) s"' EXIT
