@@ -38,25 +38,71 @@ include_edges() {
       if (node(FILENAME) != node(included)) print node(FILENAME), node(included) }' {} +)
 }
 
+# For awk: whether something of the folder from may know something of the folder to.
+may_know='
+  BEGIN {
+    n = split(library, l, " "); for (i = 1; i <= n; ++i) place[l[i]] = i
+    m = split(modules, o, " "); for (i = 1; i <= m; ++i) optional[o[i]] = 1
+    k = split(uses, u, " "); for (i = 1; i <= k; ++i) allowed[u[i]] = 1
+  }
+  function may_know(from, to) {
+    if (from == "trainhook.hpp") return to in place
+    if (from == to || (from ">" to) in allowed) return 1
+    if (from in optional) return to in place
+    return (from in place) && (to in place) && place[to] < place[from]
+  }
+'
+with_order() { awk -v library="$core_library" -v modules="$optional_modules" -v uses="$uses" "$may_know$1"; }
+
+# The types of namespaces in the given files, "<defined or declared> <file> <namespace> <name>" a line. A specialization is none.
+types_of() {
+  xargs -r awk '
+    FNR == 1 { depth = levels = 0; file = FILENAME; sub(/^\.\//, "", file); sub(/.*\/trainhook\//, "", file) }
+    { code = $0; gsub(/\\./, "", code); gsub(/\047[{}"]\047/, "", code); gsub(/"[^"]*"/, "", code); sub(/\/\/.*/, "", code) }
+    depth == levels && code ~ /^(class|struct|enum|enum class) [A-Za-z0-9_:]+/ && code !~ /^(class|struct) [A-Za-z0-9_:]+</ {
+      name = code; sub(/^(enum class|class|struct|enum) /, "", name); sub(/[^A-Za-z0-9_:].*/, "", name)
+      space = ""; for (i = 1; i <= levels; ++i) space = space "::" within[i]
+      print (code ~ /^[^{]*;/ ? "declared" : "defined"), file, space == "" ? "::" : space, name
+    }
+    {
+      begins = depth == levels && code ~ /^(inline )?namespace .*[{]$/
+      if (begins) { sub(/^(inline )?namespace /, "", code); sub(/ *[{]$/, "", code); within[++levels] = code; ++depth; next }
+      opened = gsub(/[{]/, "", code); depth += opened - gsub(/[}]/, "", code)
+      if (levels > depth) levels = depth
+    }'
+}
+
+# "<header> <type>" a line: what a header of the core declares of a folder that it may not include. A type defined in several folders is of each.
+declared_upward() {
+  (cd "$root/include/trainhook" && find . -name '*.hpp' -o -name '*.ipp' | sort | types_of) | with_order '
+    function folder(file) { sub(/\/.*/, "", file); sub(/\.hpp$/, "", file); return file }
+    { type = $3 "::" $4 }
+    $1 == "defined" { homes[type] = homes[type] " " folder($2) }
+    $1 == "declared" && $2 ~ /\// && folder($2) in place { declares[$2 " " $4 " " type] }
+    END {
+      for (d in declares) {
+        split(d, part, " "); m = split(homes[part[3]], home, " "); ok = m == 0
+        for (i = 1; i <= m; ++i) if (may_know(folder(part[1]), home[i])) ok = 1
+        if (!ok) print part[1], part[2]
+      }
+    }' | sort -u
+}
+
 check_folder_order() {  # a folder sees itself and what comes before it; optional modules are seen by nobody
   while read -r from to; do violation "include/trainhook/$from includes $to, which its folder may not know"; done < <(
-    include_edges | awk -v library="$core_library" -v modules="$optional_modules" -v uses="$uses" '
-      BEGIN {
-        n = split(library, l, " "); for (i = 1; i <= n; ++i) place[l[i]] = i
-        m = split(modules, o, " "); for (i = 1; i <= m; ++i) optional[o[i]] = 1
-        k = split(uses, u, " "); for (i = 1; i <= k; ++i) allowed[u[i]] = 1
-      }
+    include_edges | with_order '
       {
         from = $1; to = $2
         if (from != "trainhook.hpp") sub(/\.hpp$/, "", from)  # the umbrella of a module sees what the module sees
         sub(/\/.*/, "", from); sub(/\/.*/, "", to); sub(/\.hpp$/, "", to)
-        if (from == "trainhook.hpp") ok = (to in place)
-        else if (from == to) ok = 1
-        else if ((from ">" to) in allowed) ok = 1
-        else if (from in optional) ok = (to in place)
-        else ok = (from in place) && (to in place) && place[to] < place[from]
-        if (!ok) print
+        if (!may_know(from, to)) print
       }')
+  awk '$1 == "debt" { print $2, $3 }' "$root/tests/architecture/ceilings.txt" | sort >"$scratch/debts"
+  declared_upward >"$scratch/declared"
+  while read -r from type; do violation "include/trainhook/$from declares $type, which its folder may not know"; done < <(
+    comm -13 "$scratch/debts" "$scratch/declared")
+  while read -r from type; do violation "include/trainhook/$from does not declare $type of a later folder any more: the debt in ceilings.txt goes"; done < <(
+    comm -23 "$scratch/debts" "$scratch/declared")
   for folder in $(headers | sed -n 's|/.*||p' | sort -u); do
     case " $core_library $optional_modules " in *" $folder "*) ;; *) violation "include/trainhook/$folder has no place in the order of folders" ;; esac
   done
@@ -237,18 +283,9 @@ check_one_place() {  # what can fail on a real machine is done where the failure
     cd "$root" && grep -rnE '\bstd::(j?thread|async)\b|pthread_create' include --include=*.[hi]pp | grep -vE '^include/trainhook/core/impl/thread[.]ipp|//' || true)
 }
 
-# The public types of a folder of the library: what is defined in a namespace other than detail, one "<file> <name>" a line. A specialization is none.
+# The public types of a folder of the library: what is defined in a namespace other than detail, one "<file> <name>" a line.
 public_types() {
-  find "$1" -name '*.hpp' ! -path '*/impl/*' | sort | xargs -r awk '
-    FNR == 1 { depth = detail = 0 }
-    { code = $0; sub(/\/\/.*/, "", code); opened = gsub(/[{]/, "", code); depth += opened - gsub(/[}]/, "", code) }
-    /^namespace .*detail.*[{]$/ { detail = depth }
-    detail && depth < detail { detail = 0 }
-    !detail && /^(class|struct|enum|enum class) [A-Za-z0-9_:]+/ && !/^[^{]*;/ && !/^(class|struct) [A-Za-z0-9_:]+</ && !/^struct fmt::/ {
-      name = $0; sub(/^(enum )?(class|struct|enum) /, "", name); sub(/[^A-Za-z0-9_].*/, "", name)
-      file = FILENAME; sub(/.*\/trainhook\//, "", file)
-      print file, name
-    }'
+  find "$1" -name '*.hpp' ! -path '*/impl/*' | sort | types_of | awk '$1 == "defined" && $3 !~ /detail/ { print $2, $4 }'
 }
 
 # Lines that know of other processes. A tensor has a rank, too, so "rank" alone does not count.
