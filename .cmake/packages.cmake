@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed beside the headers and the CMake package: files for pkg-config; the compiled libraries, and the command `checkpoint`, each a component
+# What is installed beside the headers and the CMake package: files for pkg-config; the libraries, and the command `checkpoint`, each a component
 # that only `cmake --install build --component <its name>` installs. The Debian package libtrainhook-dev has the libraries, too, trainhook-checkpoint
 # the command; `cmake --build build --target deb` builds both and makes the packages.
 # The libraries of mpi/ and torch/ are in none, or MPI and LibTorch would have to be installed with it; projects make them of the sources.
 
 # What users' files include and link beside trainhook, as pkg-config calls it.
-set(trainhook_requires_compiled fmt)
-set(trainhook_requires_media_compiled libpng zlib)
-set(trainhook_requires_engine_compiled eigen3)
+set(trainhook_requires_trainhook fmt)
+set(trainhook_requires_media libpng zlib)
+set(trainhook_requires_engine eigen3)
 
 # trainhook_pkg_config(<name> <folder> [LIBRARIES <flag>...] [DEFINITIONS <flag>...] [REQUIRES <name>...] [INSTALL <argument of install>...]):
 # <name>.pc, whose prefix is where it lies.
@@ -21,28 +21,32 @@ function(trainhook_pkg_config name folder)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${folder} ${arg_INSTALL})
 endfunction()
 
-trainhook_pkg_config(trainhook ${CMAKE_INSTALL_DATADIR}/pkgconfig REQUIRES fmt)
+trainhook_pkg_config(trainhook-headers ${CMAKE_INSTALL_DATADIR}/pkgconfig REQUIRES fmt)
 
 # The target names what it packs; the generator for make would build everything first.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 add_custom_target(deb COMMAND ${CMAKE_CPACK_COMMAND} VERBATIM)
 set(on_demand COMPONENT compiled EXCLUDE_FROM_ALL)
-foreach(library IN ITEMS compiled model_compiled ranks_compiled estimator_compiled testing_compiled media_compiled engine_compiled compat_compiled
-    exchange_compiled)
-  if(NOT TARGET trainhook_${library})
+set(packed ${trainhook_modules})
+list(REMOVE_ITEM packed mpi torch)
+foreach(module IN ITEMS trainhook ${packed})
+  if(NOT TARGET trainhook::${module})
     continue()
   endif()
-  add_dependencies(deb trainhook_${library})
-  set_target_properties(trainhook_${library} PROPERTIES EXPORT_NAME ${library})
-  install(TARGETS trainhook_${library} EXPORT trainhook-prebuilt-${library} ARCHIVE ${on_demand})
-  install(EXPORT trainhook-prebuilt-${library} NAMESPACE trainhook:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/trainhook ${on_demand})
+  get_target_property(library trainhook::${module} ALIASED_TARGET)
+  add_dependencies(deb ${library})
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${module})
+  install(TARGETS ${library} EXPORT trainhook-prebuilt-${module} ARCHIVE ${on_demand})
+  install(EXPORT trainhook-prebuilt-${module} NAMESPACE trainhook:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/trainhook ${on_demand})
 
-  get_target_property(requires trainhook_${library} INTERFACE_LINK_LIBRARIES)
-  list(FILTER requires INCLUDE REGEX compiled$)
-  list(TRANSFORM requires REPLACE "::|_" "-")
-  string(REPLACE _ - name trainhook-${library})
-  trainhook_pkg_config(${name} ${CMAKE_INSTALL_LIBDIR}/pkgconfig REQUIRES ${requires} ${trainhook_requires_${library}} INSTALL ${on_demand}
-    LIBRARIES -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -ltrainhook_${library} DEFINITIONS -DTRAINHOOK_SEPARATE_COMPILATION)
+  get_target_property(requires ${library} INTERFACE_LINK_LIBRARIES)
+  list(FILTER requires INCLUDE REGEX "^trainhook::(trainhook|model|media|engine)$")
+  list(TRANSFORM requires REPLACE "^trainhook::" "trainhook-")
+  list(TRANSFORM requires REPLACE "^trainhook-trainhook$" trainhook)
+  string(REPLACE _ - name ${library})
+  trainhook_pkg_config(${name} ${CMAKE_INSTALL_LIBDIR}/pkgconfig REQUIRES ${requires} ${trainhook_requires_${module}} INSTALL ${on_demand}
+    LIBRARIES -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -l${library} DEFINITIONS -DTRAINHOOK_SEPARATE_COMPILATION)
+  trainhook_pkg_config(${name}-compiled ${CMAKE_INSTALL_LIBDIR}/pkgconfig REQUIRES ${name} INSTALL ${on_demand})  # as it was called in 0.2
 endforeach()
 
 # What Debian wants in each package: its licence, which is in each Debian.

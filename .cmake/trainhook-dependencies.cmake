@@ -42,10 +42,15 @@ endfunction()
 
 function(trainhook_find_engine missing)
   set(packages)
-  if(NOT TARGET Eigen3::Eigen)
-    find_package(Eigen3 QUIET NO_MODULE)  # 3.4 or newer; asked for 3.4, Eigen 5 would not be found
-    if(NOT Eigen3_FOUND OR Eigen3_VERSION VERSION_LESS 3.4)
+  if(NOT TARGET trainhook::eigen)
+    if(NOT TARGET Eigen3::Eigen)
+      find_package(Eigen3 QUIET NO_MODULE)  # 3.4 or newer; asked for 3.4, Eigen 5 would not be found
+    endif()
+    if(NOT TARGET Eigen3::Eigen OR Eigen3_VERSION AND Eigen3_VERSION VERSION_LESS 3.4)
       list(APPEND packages libeigen3-dev)
+    else()
+      add_library(trainhook::eigen INTERFACE IMPORTED GLOBAL)
+      set_target_properties(trainhook::eigen PROPERTIES INTERFACE_LINK_LIBRARIES Eigen3::Eigen)
     endif()
   endif()
   set(${missing} ${packages} PARENT_SCOPE)

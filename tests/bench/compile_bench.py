@@ -147,7 +147,7 @@ def configure_libraries(root, work, compiler):
          "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}",
          "-DTRAINHOOK_BUILD_TESTS=OFF", "-DTRAINHOOK_BUILD_EXAMPLES=OFF", "-DTRAINHOOK_BUILD_BENCHMARKS=OFF"], subprocess.DEVNULL)
     commands = json.loads((build / "compile_commands.json").read_text())
-    engine = next(entry["command"] for entry in commands if "engine_compiled" in entry["command"])
+    engine = next(entry["command"] for entry in commands if "trainhook_engine" in entry["command"])
     return re.findall(r"(?:-I|-isystem )\S+", engine)
 
 
@@ -158,8 +158,8 @@ def measure_libraries(work, wanted):
     files = work / "files.txt"
     files.unlink(missing_ok=True)
     start = time.monotonic()
-    run(["cmake", "--build", work / "libraries", "-j", "2", "--target", "trainhook_compiled", "trainhook_media_compiled",
-         "trainhook_engine_compiled"])
+    run(["cmake", "--build", work / "libraries", "-j", "2", "--target", "trainhook", "trainhook_media",
+         "trainhook_engine"])
     wall = time.monotonic() - start
     costs = [(float(cpu), float(peak), name) for cpu, peak, name in map(str.split, files.read_text().splitlines())]
     for cpu, peak, name in sorted(costs, reverse=True)[:5]:

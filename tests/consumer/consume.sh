@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# consume.sh find_package|add_subdirectory|FetchContent <root of the source> <build folder> <compiler> [prefix where it is installed, compiled]
+# consume.sh find_package[_whole]|add_subdirectory|FetchContent <root of the source> <build folder> <compiler> [prefix where it is installed, compiled]
 set -euo pipefail
-way=$1 root=$2 build=$3 packages=${5:-}
+way=${1%_whole} whole=$1 root=$2 build=$3 packages=${5:-}
 export CXX=$4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -31,7 +31,8 @@ fi
 cp -r "$root/tests/consumer/program" "$folder/program"
 configure() { cmake -S "$folder/program" -B "$folder/$1" -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "${given[@]}" "${@:2}" >"$folder/configured.txt" 2>&1; }
 configure build || { cat "$folder/configured.txt"; exit 1; }
-if [ "$way" = find_package ]; then
+grep -F "Link trainhook::trainhook." "$folder/configured.txt" >/dev/null || fail "no word about trainhook::compiled: $(cat "$folder/configured.txt")"
+if [ "$whole" = find_package_whole ]; then
   # The programs of both folders, and that of the engine, or one file of it.
   cmake --build "$folder/build"
   engine=compiled_modules
@@ -53,16 +54,16 @@ elif [ "$way" = FetchContent ]; then
   cmake --build "$folder/build" --target header_only
   "$folder/build/one/header_only" || fail "the header-only program failed"
 else
-  # The whole compiled library was built as a package's; here only the one file of it that the program needs.
+  # Of the library only the one file that the program needs; the others are built for find_package_whole.
   cmake --build "$folder/build" --target header_only header_only_modules
   "$folder/build/one/header_only" && "$folder/build/one/header_only_modules" || fail "the header-only programs failed"
-  mapfile -t objects < <(cd "$folder/build" && ninja -t targets all | sed -nE 's#^(one/CMakeFiles/compiled\.dir/.*\.o|.*/trainhook_compiled/core\.cpp\.o):.*#\1#p')
+  mapfile -t objects < <(cd "$folder/build" && ninja -t targets all | sed -nE 's#^(one/CMakeFiles/compiled\.dir/.*\.o|.*/trainhook_sources/core\.cpp\.o):.*#\1#p')
   cmake --build "$folder/build" --target "${objects[@]}"
   (cd "$folder/build" && "$CXX" -o compiled "${objects[@]}" -lfmt && ./compiled) || fail "the compiled program failed"
 fi
 
 # All the compiler was told for the user's files: warnings, definitions and optimisation are his own business. FMT_SHARED is fmt's.
-flags() { sed -n 's/^ *"command": //p' "$folder/build/compile_commands.json" | grep -v 'CMakeFiles/trainhook_' | grep -E "$1" | tr ' ' '\n' |
+flags() { sed -n 's/^ *"command": //p' "$folder/build/compile_commands.json" | grep -vE 'CMakeFiles/trainhook(_[a-z]+)?\.dir' | grep -E "$1" | tr ' ' '\n' |
   grep -E '^-(W|D|O|f|m|pedantic|std)' |
   grep -vE '^-(DFMT_SHARED|std=gnu\+\+20|Dcount_EXPORTS|W(all|extra|conversion|useless-cast|effc\+\+|error))$' | sort -u | tr '\n' ' '; }
 [ -z "$(flags 'header_only(_modules)?\.dir')" ] || fail "flags that header-only programs never asked for: $(flags header_only)"

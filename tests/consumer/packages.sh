@@ -25,7 +25,7 @@ diff <(needed "$library") <("$root/.ci/packages" --list build | grep -E '^(lib|z
 needed "$command" | grep '^libfmt[0-9]' >/dev/null || fail "trainhook-checkpoint does not say which libfmt it needs"
 if needed "$command" | grep -e '-dev$'; then fail "trainhook-checkpoint needs headers"; fi
 
-pc=$(dirname "$(find "$folder/system" -name trainhook-compiled.pc)")
+pc=$(dirname "$(find "$folder/system" -name trainhook.pc)")
 PKG_CONFIG_PATH=$pc:$folder/system/usr/share/pkgconfig "$root/tests/consumer/installed.sh" "$root" "$compiler" "$folder/system/usr"
 
 # The presets, in a folder that has the line of CONTRIBUTING.

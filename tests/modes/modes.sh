@@ -29,8 +29,8 @@ test_lists() {
   ending='/src.*[.]hpp$'
   diff <(printf '%s\n' "${lists[@]}" | grep -vxF "$roots") <(included "${lists[@]}") ||
     fail "lists differ (< there is such a list, > it is included by another)"
-  diff <(grep -lE '[.]ipp>$' "${lists[@]}" | sort) <(grep -oE '[a-z_/]+/impl/src(_[0-9]+)?' "$root/.cmake/trainhook-compiled.cmake" | sed 's/$/.hpp/' | sort) ||
-    fail ".cmake/trainhook-compiled.cmake differs (< there is such a list, > it is a source file)"
+  diff <(grep -lE '[.]ipp>$' "${lists[@]}" | sort) <(grep -oE '[a-z_/]+/impl/src(_[0-9]+)?' "$root/.cmake/trainhook-libraries.cmake" | sed 's/$/.hpp/' | sort) ||
+    fail ".cmake/trainhook-libraries.cmake differs (< there is such a list, > it is a source file)"
 }
 
 # Each op's object is in the table of its family, where imported graphs find it; builders do without the table.
@@ -147,6 +147,16 @@ test_quiet_with_avx512() {
     "$compiler" -std=c++20 -O3 -Wall -Wextra -Werror -march=x86-64-v4 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include" -isystem /usr/include/eigen3 \
       -c "$work/list.cpp" -o "$work/list.o" || fail "$list has warnings"
   done
+}
+
+# without_media <library>...: the engine is built without libpng and zlib, and then says what an image summary lacks.
+test_without_media() {
+  local flags=(-std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include")
+  echo '#include <trainhook/engine/kernels/impl/src_3.hpp>' >"$work/kernels.cpp"
+  "$compiler" "${flags[@]}" -DTRAINHOOK_WITHOUT_MEDIA -DEigen=trainhook_eigen -isystem /usr/include/eigen3 -c "$work/kernels.cpp" -o "$work/kernels.o"
+  "$compiler" "${flags[@]}" "$here/image_summary.cpp" "$work/kernels.o" "$@" -lfmt -pthread -o "$work/program"
+  "$work/program" >"$work/said" || fail "the program failed"
+  grep -qx "ImageSummary (node '.*') needs libpng and zlib, and the engine was built without them. .*" "$work/said" || fail "it says: $(cat "$work/said")"
 }
 
 # same_bits <number of checkpoints> <program> <program>: both modes print the same, and write the same checkpoints and graphs. (State files hold

@@ -5,9 +5,8 @@
 
 #include <trainhook/core/requirements.hpp>
 
-// Define TRAINHOOK_SEPARATE_COMPILATION (the targets `trainhook::compiled` and `trainhook::engine_compiled` do it) if
-// the bodies come from a library, or from one file of the program that includes `trainhook/impl/src.hpp`. Without it
-// the library is header-only.
+// Define TRAINHOOK_SEPARATE_COMPILATION if the bodies come from a library (the target `trainhook::trainhook` does it), or
+// from one file of the program that includes `trainhook/impl/src.hpp`. Without it the library is header-only.
 #ifdef TRAINHOOK_SEPARATE_COMPILATION
 #define TRAINHOOK_DECL
 #else
@@ -20,17 +19,17 @@
 namespace trainhook::detail {
 extern "C" {
 #if defined(TRAINHOOK_SEPARATE_COMPILATION) && defined(_GLIBCXX_DEBUG)
-extern const char trainhook_0_2_debug_mode_mixes_with_header_only_files;
-[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_2_debug_mode_mixes_with_header_only_files;
+extern const char trainhook_0_3_debug_mode_mixes_with_header_only_files;
+[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_3_debug_mode_mixes_with_header_only_files;
 #elif defined(TRAINHOOK_SEPARATE_COMPILATION)
-extern const char trainhook_0_2_mixes_with_header_only_files;
-[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_2_mixes_with_header_only_files;
+extern const char trainhook_0_3_mixes_with_header_only_files;
+[[gnu::used]] static const char* const kCompilationMode = &trainhook_0_3_mixes_with_header_only_files;
 #elif defined(_GLIBCXX_DEBUG)
 // NOLINTNEXTLINE(misc-definitions-in-headers): weak, so that any number of files may define it
-[[gnu::weak, gnu::used]] thread_local char trainhook_0_2_debug_mode_mixes_with_header_only_files;
+[[gnu::weak, gnu::used]] thread_local char trainhook_0_3_debug_mode_mixes_with_header_only_files;
 #else
 // NOLINTNEXTLINE(misc-definitions-in-headers): weak, so that any number of files may define it
-[[gnu::weak, gnu::used]] thread_local char trainhook_0_2_mixes_with_header_only_files;
+[[gnu::weak, gnu::used]] thread_local char trainhook_0_3_mixes_with_header_only_files;
 #endif
 }
 }  // namespace trainhook::detail

@@ -7,8 +7,8 @@
 
 #ifdef TRAINHOOK_SEPARATE_COMPILATION
 #ifdef _GLIBCXX_DEBUG
-const char trainhook::detail::trainhook_0_2_debug_mode_mixes_with_header_only_files = 0;
+const char trainhook::detail::trainhook_0_3_debug_mode_mixes_with_header_only_files = 0;
 #else
-const char trainhook::detail::trainhook_0_2_mixes_with_header_only_files = 0;
+const char trainhook::detail::trainhook_0_3_mixes_with_header_only_files = 0;
 #endif
 #endif

@@ -55,19 +55,29 @@ function(trainhook_wide_object library width)
   target_sources(${library} PRIVATE ${object})
 endfunction()
 
-# trainhook_compiled_library(<name> OF <target> INCLUDE <folder> SOURCES <list>... [FAST_SOURCES <list>...] [VECTOR_SOURCES <list>...]
-# [PRODUCT_SOURCES <list>...] [LINK <target>...] [DEFINITIONS <definition>...]): the static library trainhook::<name>, made from the library's own lists of
-# bodies, include/trainhook/<list>.hpp, one source file for each; nothing if there is no header-only target trainhook::<target>. Kernels are compiled with
+# trainhook_library(<name> INCLUDE <folder> [SOURCES <list>...] [FAST_SOURCES <list>...] [VECTOR_SOURCES <list>...] [PRODUCT_SOURCES <list>...]
+# LINK <target>... [DEFINITIONS <definition>...]): the static library trainhook::<name>, made from the library's own lists of bodies,
+# include/trainhook/<list>.hpp, one source file for each; nothing if a target that it links is not there, or its folder is not. Kernels are compiled with
 # -O3, which they gain from, the others with -O2; VECTOR_SOURCES and PRODUCT_SOURCES once for each vector width. Only products may round a multiplication
 # and an addition as one, which is twice as fast there; elsewhere each operation rounds, so that an update has TensorFlow's bits on any processor. Used by
 # the build and, from the installed package, by every project that finds it.
-function(trainhook_compiled_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OF;INCLUDE" "SOURCES;FAST_SOURCES;VECTOR_SOURCES;PRODUCT_SOURCES;LINK;DEFINITIONS")
-  if(TARGET trainhook::${name} OR NOT TARGET trainhook::${arg_OF})
+function(trainhook_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "INCLUDE" "SOURCES;FAST_SOURCES;VECTOR_SOURCES;PRODUCT_SOURCES;LINK;DEFINITIONS")
+  list(GET arg_SOURCES 0 first)
+  if(TARGET trainhook::${name} OR NOT EXISTS ${arg_INCLUDE}/trainhook/${first}.hpp)
     return()
   endif()
-  add_library(trainhook_${name} STATIC EXCLUDE_FROM_ALL)
-  add_library(trainhook::${name} ALIAS trainhook_${name})
+  foreach(linked IN LISTS arg_LINK)
+    if(NOT TARGET ${linked})
+      return()
+    endif()
+  endforeach()
+  set(library trainhook_${name})
+  if(name STREQUAL trainhook)
+    set(library trainhook)
+  endif()
+  add_library(${library} STATIC EXCLUDE_FROM_ALL)
+  add_library(trainhook::${name} ALIAS ${library})
   # All files of a library that sees Eigen, since what is inline in Eigen depends on the width; the others gain nothing.
   set(native)
   if(TRAINHOOK_WIDTHS STREQUAL native AND arg_FAST_SOURCES AND NOT CMAKE_CROSSCOMPILING)
@@ -80,7 +90,7 @@ function(trainhook_compiled_library name)
     endif()
     string(REPLACE "/impl/src" "" source "${list}")
     string(MAKE_C_IDENTIFIER "${source}" source)
-    set(source ${CMAKE_CURRENT_BINARY_DIR}/trainhook_${name}/${source}.cpp)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/trainhook_sources/${source}.cpp)
     file(CONFIGURE OUTPUT ${source} CONTENT "#include <trainhook/${list}.hpp>\n" @ONLY)
     # In every kind of build: in one for debugging, the user's own files are not optimised; the library is, or training would crawl.
     set(optimisation -O3)
@@ -90,46 +100,61 @@ function(trainhook_compiled_library name)
       list(APPEND optimisation -ffp-contract=off)
     endif()
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${optimisation};${native};${TRAINHOOK_COMPILE_OPTIONS}")
-    target_sources(trainhook_${name} PRIVATE ${source})
+    target_sources(${library} PRIVATE ${source})
     if(list IN_LIST arg_VECTOR_SOURCES OR list IN_LIST arg_PRODUCT_SOURCES)
       list(APPEND vector_sources ${source})
     endif()
   endforeach()
-  target_link_libraries(trainhook_${name} PUBLIC ${arg_LINK} trainhook::${arg_OF})
-  target_compile_definitions(trainhook_${name} PUBLIC TRAINHOOK_SEPARATE_COMPILATION PRIVATE ${arg_DEFINITIONS})
-  set_target_properties(trainhook_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(${library} PUBLIC ${arg_LINK})
+  target_compile_definitions(${library} PUBLIC TRAINHOOK_SEPARATE_COMPILATION PRIVATE ${arg_DEFINITIONS})
+  set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   if(vector_sources)
     trainhook_find_widths(widths)
     if(widths)
-      target_compile_definitions(trainhook_${name} PRIVATE TRAINHOOK_WIDTHS)
+      target_compile_definitions(${library} PRIVATE TRAINHOOK_WIDTHS)
     endif()
     foreach(width IN LISTS widths)
-      trainhook_wide_object(trainhook_${name} ${width} ${vector_sources})
+      trainhook_wide_object(${library} ${width} ${vector_sources})
     endforeach()
   endif()
 endfunction()
 
-# trainhook_compiled_libraries(<include folder>): all of them, as far as their header-only targets exist.
-function(trainhook_compiled_libraries include)
-  trainhook_compiled_library(compiled OF trainhook INCLUDE ${include} SOURCES
+set(trainhook_modules model ranks estimator testing media engine compat mpi torch exchange)  # in the order in which they link
+
+# trainhook_libraries(<include folder>): the core library and its modules.
+function(trainhook_libraries include)
+  trainhook_library(trainhook INCLUDE ${include} LINK trainhook::header_only SOURCES
     core/impl/src proto/impl/src io/impl/src events/impl/src graph/impl/src graph/ops/impl/src graph_def/impl/src session/impl/src
     data/impl/src loop/impl/src checkpoint/impl/src_1 checkpoint/impl/src_2 hooks/impl/src_1 hooks/impl/src_2 monitored/impl/src)
-  trainhook_compiled_library(model_compiled OF model INCLUDE ${include} SOURCES model/impl/src_1 model/ops/impl/src_1 model/ops/impl/src_2
-    LINK trainhook::compiled)
-  trainhook_compiled_library(ranks_compiled OF ranks INCLUDE ${include} SOURCES ranks/impl/src_1 ranks/testing/impl/src LINK trainhook::compiled)
-  trainhook_compiled_library(estimator_compiled OF estimator INCLUDE ${include} SOURCES estimator/impl/src LINK trainhook::model_compiled)
-  trainhook_compiled_library(testing_compiled OF testing INCLUDE ${include} SOURCES testing/impl/src LINK trainhook::compiled)
-  trainhook_compiled_library(media_compiled OF media INCLUDE ${include} SOURCES media/impl/src LINK trainhook::compiled)
-  trainhook_compiled_library(mpi_compiled OF mpi INCLUDE ${include} SOURCES mpi/impl/src
-    LINK trainhook::ranks_compiled trainhook::model_compiled)
-  trainhook_compiled_library(torch_compiled OF torch INCLUDE ${include} SOURCES torch/impl/src LINK trainhook::compiled)
-  trainhook_compiled_library(exchange_compiled OF exchange INCLUDE ${include} SOURCES exchange/impl/src LINK trainhook::compiled)
+  trainhook_library(model INCLUDE ${include} LINK trainhook::trainhook SOURCES model/impl/src_1 model/ops/impl/src_1 model/ops/impl/src_2)
+  trainhook_library(ranks INCLUDE ${include} LINK trainhook::trainhook SOURCES ranks/impl/src_1 ranks/testing/impl/src)
+  trainhook_library(estimator INCLUDE ${include} LINK trainhook::model SOURCES estimator/impl/src)
+  trainhook_library(testing INCLUDE ${include} LINK trainhook::trainhook SOURCES testing/impl/src)
+  trainhook_library(media INCLUDE ${include} LINK trainhook::trainhook PNG::PNG ZLIB::ZLIB SOURCES media/impl/src)
+  trainhook_library(mpi INCLUDE ${include} LINK trainhook::ranks trainhook::model MPI::MPI_CXX SOURCES mpi/impl/src)
+  trainhook_library(torch INCLUDE ${include} LINK trainhook::trainhook trainhook::libtorch SOURCES torch/impl/src)
+  trainhook_library(exchange INCLUDE ${include} LINK trainhook::trainhook trainhook::json_headers SOURCES exchange/impl/src)
   # It sees Eigen under a name of its own: its inline functions must not merge with those of a user's file that is built for another processor.
-  trainhook_compiled_library(engine_compiled OF engine INCLUDE ${include} SOURCES engine/impl/src_1
+  set(media trainhook::media)
+  set(without_media)
+  if(NOT TARGET trainhook::media)  # only image summaries need it
+    set(media)
+    set(without_media TRAINHOOK_WITHOUT_MEDIA)
+  endif()
+  trainhook_library(engine INCLUDE ${include} LINK trainhook::model trainhook::eigen ${media} SOURCES engine/impl/src_1
     FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3
     VECTOR_SOURCES engine/kernels/impl/src_4 engine/kernels/impl/src_7
     PRODUCT_SOURCES engine/kernels/impl/src_5 engine/kernels/impl/src_6
-    LINK trainhook::model_compiled trainhook::media_compiled DEFINITIONS Eigen=trainhook_eigen)
-  trainhook_compiled_library(compat_compiled OF compat INCLUDE ${include} SOURCES compat/impl/src_1 compat/ops/impl/src
-    FAST_SOURCES compat/kernels/impl/src LINK trainhook::engine_compiled DEFINITIONS Eigen=trainhook_eigen)
+    DEFINITIONS Eigen=trainhook_eigen ${without_media})
+  trainhook_library(compat INCLUDE ${include} LINK trainhook::engine SOURCES compat/impl/src_1 compat/ops/impl/src
+    FAST_SOURCES compat/kernels/impl/src DEFINITIONS Eigen=trainhook_eigen)
+
+  # As they were called in 0.2, where `trainhook::engine` and the like were header-only.
+  foreach(name IN ITEMS trainhook ${trainhook_modules})
+    string(REPLACE trainhook::trainhook_compiled trainhook::compiled old trainhook::${name}_compiled)
+    if(TARGET trainhook::${name} AND NOT TARGET ${old})
+      add_library(${old} INTERFACE IMPORTED GLOBAL)
+      set_target_properties(${old} PROPERTIES INTERFACE_LINK_LIBRARIES trainhook::${name} DEPRECATION "Link trainhook::${name}.")
+    endif()
+  endforeach()
 endfunction()
