@@ -21,8 +21,11 @@
 #include <trainhook/events/summary.hpp>
 #include <trainhook/events/summary_message.hpp>
 #include <trainhook/graph_def/tensor_proto.hpp>
-#include <trainhook/media/batch_summary.hpp>
 #include <trainhook/proto/message.hpp>
+
+#ifndef TRAINHOOK_WITHOUT_MEDIA  // defined where libpng and zlib are not there
+#include <trainhook/media/batch_summary.hpp>
+#endif
 
 namespace trainhook::kernels {
 namespace detail {
@@ -61,6 +64,14 @@ inline Kernel make_histogram_summary(const Node& node) {
   };
 }
 
+#ifdef TRAINHOOK_WITHOUT_MEDIA
+inline Kernel make_image_summary(const Node& node) {
+  throw UnimplementedError(
+      "ImageSummary (node '{}') needs libpng and zlib, and the engine was built without them. On Debian: apt-get "
+      "install libpng-dev zlib1g-dev; then build trainhook again",
+      node.name());
+}
+#else
 template <class T>
 void image_summary_op(KernelContext& context, std::int64_t max_images, const Tensor& bad_color) {
   const Shape& shape = context.shape(1);
@@ -89,6 +100,7 @@ inline Kernel make_image_summary(const Node& node) {
     return Kernel([=](KernelContext& context) { image_summary_op<T>(context, max_images, bad_color); });
   });
 }
+#endif
 
 inline Kernel make_merge_summary(const Node&) {
   return +[](KernelContext& context) {
