@@ -15,7 +15,7 @@ text_of() {
   done
 }
 
-for script in .ci/run .ci/quick .ci/systems .ci/tidy .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh \
+for script in .ci/run .ci/quick .ci/newest .ci/systems .ci/tidy .github/screenshot.sh examples/quickstart.sh tests/run.sh tests/bench/run.sh tests/fuzz/run.sh \
   tests/interop/run.sh tests/kill/run.sh tests/mpi/run.sh tests/soak.sh; do
   text=$(text_of "$script")
   # shellcheck disable=SC2046  # a list of words
