@@ -17,6 +17,8 @@
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
+#include "sanitized.hpp"
+
 namespace trainhook::support {
 
 /// The ways in which a power cut may go, one after the other: all if they are few, otherwise the two extremes, those
@@ -83,7 +85,7 @@ class PowerCuts {
     }
   }
 
-  static constexpr std::size_t kMost = 32;
+  static constexpr std::size_t kMost = testing::kIsSanitized ? 4 : 32;
 
   std::vector<std::size_t> counts_;
   std::vector<Way> ways_;
@@ -93,12 +95,12 @@ class PowerCuts {
 };
 
 /// Prepares a disk with `before`, lets `life` end at its n-th operation, and hands what is left to `look`: for all n,
-/// for a kill, and for the power cuts that may follow. A life ends by an exception, or goes on and gets nothing done.
-/// `look`'s second argument is false if the life came to its end before.
+/// for a kill, and for the power cuts that may follow; under a sanitizer for every third n. A life ends by an
+/// exception, or goes on and gets nothing done. `look`'s second argument is false if the life came to its end before.
 inline void end_at_each_operation(const std::function<void(testing::MemoryFileSystem&)>& before,
                                   const std::function<void(FileSystem&, testing::MemoryFileSystem&)>& life,
                                   const std::function<void(testing::MemoryFileSystem&, bool ended)>& look) {
-  for (std::uint64_t n = 1;; ++n) {
+  for (std::uint64_t n = 1;; n += testing::kIsSanitized ? 3 : 1) {
     const auto live = [&](testing::MemoryFileSystem& disk) {
       disk.make_directories("run");
       before(disk);

@@ -5,8 +5,8 @@
 
 #include <trainhook/core/requirements.hpp>
 
-// Define TRAINHOOK_SEPARATE_COMPILATION if the bodies come from a library (the target `trainhook::trainhook` does it), or
-// from one file of the program that includes `trainhook/impl/src.hpp`. Without it the library is header-only.
+// Define TRAINHOOK_SEPARATE_COMPILATION if the bodies come from a library (the target `trainhook::trainhook` does it),
+// or from one file of the program that includes `trainhook/impl/src.hpp`. Without it the library is header-only.
 #ifdef TRAINHOOK_SEPARATE_COMPILATION
 #define TRAINHOOK_DECL
 #else

@@ -133,12 +133,12 @@ void for_each_product(const Shape& image, const Shape& filter, const Shape& resu
             const std::int64_t iy = y * strides[0] + ky - before[0];
             const std::int64_t ix = x * strides[1] + kx - before[1];
             if (iy < 0 || iy >= image[1] || ix < 0 || ix >= image[2]) continue;
-            for (std::int64_t in = 0; in < filter[2]; ++in) {
-              for (std::int64_t out = 0; out < filter[3]; ++out) {
-                visit(((n * image[1] + iy) * image[2] + ix) * image[3] + in,
-                      ((ky * filter[1] + kx) * filter[2] + in) * filter[3] + out,
-                      ((n * result[1] + y) * result[2] + x) * result[3] + out);
-              }
+            const std::int64_t image_begin = ((n * image[1] + iy) * image[2] + ix) * image[3];
+            const std::int64_t filter_begin = (ky * filter[1] + kx) * filter[2] * filter[3];
+            const std::int64_t result_begin = ((n * result[1] + y) * result[2] + x) * result[3];
+            for (std::int64_t in = 0, in_end = filter[2], out_end = filter[3]; in < in_end; ++in) {
+              for (std::int64_t out = 0; out < out_end; ++out)
+                visit(image_begin + in, filter_begin + in * out_end + out, result_begin + out);
             }
           }
         }
@@ -182,12 +182,16 @@ TEST(ConvKernels, SumUpWhatWindowsSeeInResultAndGradients) {
       Tensor result(DType::Float, shape);
       Tensor image_gradient(DType::Float, c.image);
       Tensor filter_gradient(DType::Float, c.filter);
-      const auto from = [](const Tensor& tensor) { return tensor.data<float>().data(); };
-      const auto to = [](Tensor& tensor) { return tensor.mutable_data<float>().data(); };
+      const float* const from_image = image.data<float>().data();
+      const float* const from_filter = filter.data<float>().data();
+      const float* const from_gradient = gradient.data<float>().data();
+      float* const to_result = result.mutable_data<float>().data();
+      float* const to_image = image_gradient.mutable_data<float>().data();
+      float* const to_filter = filter_gradient.mutable_data<float>().data();
       for_each_product(c.image, c.filter, shape, strides, before, [&](std::int64_t i, std::int64_t f, std::int64_t r) {
-        to(result)[r] += from(image)[i] * from(filter)[f];
-        to(image_gradient)[i] += from(filter)[f] * from(gradient)[r];
-        to(filter_gradient)[f] += from(image)[i] * from(gradient)[r];
+        to_result[r] += from_image[i] * from_filter[f];
+        to_image[i] += from_filter[f] * from_gradient[r];
+        to_filter[f] += from_image[i] * from_gradient[r];
       });
       const Attrs with = attrs(same ? "SAME" : "VALID", c.stride_height, c.stride_width);
       EXPECT_EQ(run("Conv2D", {image, filter}, with), result);
