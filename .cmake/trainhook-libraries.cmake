@@ -55,10 +55,13 @@ function(trainhook_wide_object library width)
   target_sources(${library} PRIVATE ${object})
 endfunction()
 
+# g++ 12 spends a fifth of the time on collecting garbage unless it may keep 400 MB.
+set(trainhook_spared $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>)
+
 # trainhook_library(<name> INCLUDE <folder> [SOURCES <list>...] [FAST_SOURCES <list>...] [VECTOR_SOURCES <list>...] [PRODUCT_SOURCES <list>...]
 # LINK <target>... [DEFINITIONS <definition>...]): the static library trainhook::<name>, made from the library's own lists of bodies,
-# include/trainhook/<list>.hpp, one source file for each; nothing if a target that it links is not there, or its folder is not. Kernels are compiled with
-# -O3, which they gain from, the others with -O2; VECTOR_SOURCES and PRODUCT_SOURCES once for each vector width. Only products may round a multiplication
+# include/trainhook/<list>.hpp, one source file for each, or the one that is in the folder `installed`; nothing if a target that it links is not there, or
+# its bodies are not. Kernels are compiled with -O3, which they gain from, the others with -O2; VECTOR_SOURCES and PRODUCT_SOURCES once for each vector width. Only products may round a multiplication
 # and an addition as one, which is twice as fast there; elsewhere each operation rounds, so that an update has TensorFlow's bits on any processor. Used by
 # the build and, from the installed package, by every project that finds it.
 function(trainhook_library name)
@@ -72,6 +75,10 @@ function(trainhook_library name)
       return()
     endif()
   endforeach()
+  if(EXISTS "${installed}/trainhook-prebuilt-${name}.cmake")
+    include("${installed}/trainhook-prebuilt-${name}.cmake")
+    return()
+  endif()
   set(library trainhook_${name})
   if(name STREQUAL trainhook)
     set(library trainhook)
@@ -99,15 +106,13 @@ function(trainhook_library name)
     elseif(NOT list IN_LIST arg_PRODUCT_SOURCES)
       list(APPEND optimisation -ffp-contract=off)
     endif()
-    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # g++ 12 spends a fifth of the time on collecting garbage unless it may keep this much, in KB
-      list(APPEND optimisation --param=ggc-min-heapsize=400000)
-    endif()
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${optimisation};${native};${TRAINHOOK_COMPILE_OPTIONS}")
     target_sources(${library} PRIVATE ${source})
     if(list IN_LIST arg_VECTOR_SOURCES OR list IN_LIST arg_PRODUCT_SOURCES)
       list(APPEND vector_sources ${source})
     endif()
   endforeach()
+  target_compile_options(${library} PRIVATE ${trainhook_spared})
   target_link_libraries(${library} PUBLIC ${arg_LINK})
   target_compile_definitions(${library} PUBLIC TRAINHOOK_SEPARATE_COMPILATION PRIVATE ${arg_DEFINITIONS})
   set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -124,8 +129,8 @@ endfunction()
 
 set(trainhook_modules model ranks estimator testing media engine compat mpi torch exchange)  # in the order in which they link
 
-# trainhook_libraries(<include folder>): the core library and its modules.
-function(trainhook_libraries include)
+# trainhook_libraries(<include folder> <installed>): the core library and its modules; those that are installed are taken from that folder, "" if none is.
+function(trainhook_libraries include installed)
   trainhook_library(trainhook INCLUDE ${include} LINK trainhook::header_only SOURCES
     core/impl/src proto/impl/src io/impl/src events/impl/src graph/impl/src graph/ops/impl/src graph_def/impl/src session/impl/src
     data/impl/src loop/impl/src checkpoint/impl/src_1 checkpoint/impl/src_2 hooks/impl/src_1 hooks/impl/src_2 monitored/impl/src)
@@ -143,6 +148,7 @@ function(trainhook_libraries include)
   if(NOT TARGET trainhook::media)  # only image summaries need it
     set(media)
     set(without_media TRAINHOOK_WITHOUT_MEDIA)
+    set(installed "")
   endif()
   trainhook_library(engine INCLUDE ${include} LINK trainhook::model trainhook::eigen ${media} SOURCES engine/impl/src_1
     FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3

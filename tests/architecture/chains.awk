@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Prints the headers named in `wanted` that bring `brought` (all, if that is nothing.hpp) as chains, one a line: each brings those before it, includes
 # them, directly or not. So whoever parses a chain parses each header as if it came first: nothing that it has forgotten comes from those before it.
-FNR == 1 { file = FILENAME; sub(/^.*\/include\/trainhook\//, "", file); files[file] }
+FNR == 1 { file = FILENAME; sub(/^.*\/include\/trainhook\//, "", file) }
 /^#include <trainhook\/.*[.]hpp>/ { sub(/^#include <trainhook\//, ""); sub(/>.*/, ""); includes[file] = includes[file] " " $0 }
 
 # Puts into `all` what the file includes, directly or not, into `size` how much that is, and each into `brings`.

@@ -114,7 +114,7 @@ check_include_style() {  # <trainhook/...>, of a file that exists; ours are neve
   while read -r from to; do
     [ -f "$root/include/trainhook/$to" ] || violation "include/trainhook/$from includes $to, which does not exist"
   done < <(include_edges)
-  while read -r file first; do  # so that what compiles a body alone has compiled its header alone
+  while read -r file first; do  # a body stands on what its header brings
     [ "$first" = "$(sed 's|impl/||; s|[.]ipp$|.hpp|' <<<"$file")" ] || grep -qsF "#include <$file>" "$root/include/$first" ||
       violation "include/$file includes <$first> first, not the header that declares its functions"
   done < <(cd "$root/include" && find trainhook -name '*.ipp' -exec awk -F '[<>]' '/^#include/ { print FILENAME, $2; nextfile }' {} +)
