@@ -4,7 +4,10 @@
 #include <trainhook/core/duration.hpp>
 
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <optional>
+#include <ratio>
 
 #include <gtest/gtest.h>
 
@@ -12,6 +15,34 @@ namespace trainhook {
 namespace {
 
 using namespace std::chrono_literals;
+
+TEST(Duration, TakesEveryChronoDurationAsItIs) {
+  const Duration minute = 1min;
+  EXPECT_EQ(minute, 60s);
+  EXPECT_EQ(Duration(std::chrono::hours(-3)), -3h);
+  EXPECT_EQ(Duration(std::chrono::duration<double>(1.5)), 1500ms);
+  EXPECT_EQ(Duration(std::chrono::duration<std::int8_t, std::pico>(-100)), 0ns);
+}
+
+TEST(Duration, IsAHundredYearsForWhatIsLonger) {
+  EXPECT_EQ(Duration(std::chrono::hours::max()), Duration::max());
+  EXPECT_EQ(Duration(std::chrono::seconds::max()), Duration::max());
+  EXPECT_EQ(Duration(std::chrono::nanoseconds::max()), Duration::max());
+  EXPECT_EQ(Duration(std::chrono::duration<std::uint64_t>(~std::uint64_t{0})), Duration::max());
+  EXPECT_EQ(Duration(std::chrono::seconds::min()), Duration::min());
+  EXPECT_EQ(OptionalDuration(std::chrono::minutes::max()), OptionalDuration(Duration::max()));
+  EXPECT_EQ(Duration(std::chrono::duration<double>(1e300)), Duration::max());
+  EXPECT_EQ(Duration(std::chrono::duration<double>(std::nan(""))), Duration::max());
+  EXPECT_EQ(duration_text(Duration::max()), "99 years");
+}
+
+TEST(Duration, ASumWithNeverIsNever) {
+  const Duration now = 2h;
+  EXPECT_EQ(Duration(now + Duration::max()), Duration::max());
+  EXPECT_EQ(Duration(Duration::max() + Duration::max()), Duration::max());
+  EXPECT_EQ(Duration(Duration::min() - now), Duration::min());
+  EXPECT_EQ(Duration(now + (Duration::max() - 3h)), Duration::max() - 1h);
+}
 
 TEST(OptionalDuration, IsNothingOrAnyDuration) {
   const OptionalDuration none{};

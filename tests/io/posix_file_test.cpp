@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <optional>
@@ -51,6 +52,21 @@ TEST(PosixFile, AnErrorOfItsDeviceIsOne) {
   const std::optional<std::string> said = synced_twice({SYS_fsync, EIO});
   if (!said) GTEST_SKIP() << "this system cannot refuse calls";
   EXPECT_TRUE(said->starts_with("error: cannot sync directory ")) << *said;
+}
+
+TEST(PosixFile, HasNotTheNumberOfAStandardStreamThatIsClosed) {
+  const support::TemporaryFolder folder;
+  const std::optional<std::string> said = testing::run_refused({}, [&] {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(stream);
+    const auto file = create_posix_file({"file", folder.file("file")}, WriteMode::Exclusive);
+    const auto read = open_posix_file({"file", folder.file("file")});
+    const FileDescriptor descriptor = open_descriptor("open", {"file", folder.file("file")}, O_RDONLY);
+    int taken = 0;
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) taken += ::fcntl(stream, F_GETFD) != -1;
+    return fmt::format("{}, {} taken", descriptor.number() > STDERR_FILENO, taken);
+  });
+  if (!said) GTEST_SKIP() << "this system cannot refuse calls";
+  EXPECT_EQ(*said, "true, 0 taken");
 }
 
 TEST(PosixFile, TheSyncOfAFileIsNeverForgiven) {

@@ -61,6 +61,13 @@ TEST(SecondOrStepTimer, TriggersAfterSoMuchTimeButNeverTwiceAtOneStep) {
   EXPECT_TRUE(timer.should_trigger_for_step(2, 12s));
 }
 
+TEST(SecondOrStepTimer, APeriodThatIsLongerThanAClockCountsTriggersOnce) {
+  SecondOrStepTimer timer({.every_secs = std::chrono::seconds::max()});
+  EXPECT_TRUE(timer.should_trigger_for_step(1, 10s));
+  timer.update_last_triggered_step(1, 10s);
+  EXPECT_FALSE(timer.should_trigger_for_step(2, 24h * 365 * 50));
+}
+
 TEST(SecondOrStepTimer, SaysFromWhichStepOnItIsDue) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const auto next = [](const SecondOrStepTimer::Options& options, std::optional<std::int64_t> last) {

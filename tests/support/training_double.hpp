@@ -36,9 +36,7 @@ struct Outside {
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
 
-  void advance_clock(double seconds) {
-    clock.advance(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)));
-  }
+  void advance_clock(double seconds) { clock.advance(Duration(std::chrono::duration<double>(seconds))); }
 };
 
 /// One process: a script, and hooks that are called as a monitored session calls them.

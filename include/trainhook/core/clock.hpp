@@ -30,20 +30,6 @@ class Clock {
                           FunctionRef<bool()> ready) = 0;
 };
 
-namespace detail {
-
-/// The point in time `duration` from now. If it is too far away to be represented: `Duration::max()`, which means no
-/// deadline.
-template <class Rep, class Period>
-[[nodiscard]] Duration deadline_after(Clock& clock, std::chrono::duration<Rep, Period> duration) {
-  using Given = std::chrono::duration<Rep, Period>;
-  const Duration now = clock.monotonic_now();
-  const Duration longest = now > Duration::zero() ? (Duration::max)() - now : (Duration::max)();
-  return duration > std::chrono::duration_cast<Given>(longest) ? (Duration::max)() : now + Duration(duration);
-}
-
-}  // namespace detail
-
 /// The system's clocks.
 class SystemClock final : public Clock {
  public:

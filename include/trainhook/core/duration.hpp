@@ -13,8 +13,30 @@
 
 namespace trainhook {
 
-/// A length of time, in nanoseconds; every `std::chrono` duration converts to it.
-using Duration = std::chrono::nanoseconds;
+/// A length of time, or a point in time of a clock, in nanoseconds; every `std::chrono` duration of whole numbers
+/// converts to it, one of fractions if one asks for it. What is longer than a hundred years, such as
+/// `std::chrono::seconds::max()` for "never", becomes `Duration::max()`, a hundred years, so that a sum of two does not
+/// overflow: now and "never" is `Duration::max()`.
+class Duration : public std::chrono::nanoseconds {
+ public:
+  constexpr Duration() noexcept : duration(0) {}
+  template <class Rep, class Period>
+  constexpr explicit(!std::is_integral_v<Rep>) Duration(std::chrono::duration<Rep, Period> length) noexcept
+      : duration(limited(length)) {}
+
+  [[nodiscard]] static constexpr Duration(max)() noexcept { return kLongest; }
+  [[nodiscard]] static constexpr Duration(min)() noexcept { return -kLongest; }
+
+ private:
+  static constexpr std::chrono::hours kLongest{100 * 365 * 24};
+
+  static constexpr std::chrono::nanoseconds limited(auto length) noexcept {
+    const std::chrono::duration<long double> seconds = length;  // which has room for all of them
+    if (!(seconds <= kLongest)) return kLongest;
+    if (seconds < -kLongest) return -kLongest;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(length);
+  }
+};
 
 /// A length of time as an option, or none. A plain number does not compile; the error says that it needs a unit, such
 /// as `60s`.

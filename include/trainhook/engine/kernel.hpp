@@ -3,7 +3,6 @@
 /// Kernel: how an op type is computed, and what a kernel sees of the run that calls it.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -87,7 +86,7 @@ namespace detail {
 struct RunDeadline {
   Clock* clock = nullptr;
   Duration at{};
-  std::chrono::milliseconds timeout{};
+  Duration timeout{};
 
   [[noreturn]] TRAINHOOK_DECL void fail() const;
 };

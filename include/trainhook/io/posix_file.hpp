@@ -23,10 +23,13 @@ struct PosixPath {
   std::string location{};
 };
 
-/// Owns a file descriptor. An interrupted close is not repeated: on Linux the descriptor is closed.
+/// Owns a file descriptor, whose number is above those of the standard streams: a program that is started with these
+/// closed does not write its log into a file of ours. An interrupted close is not repeated: on Linux the descriptor is
+/// closed.
 class FileDescriptor {
  public:
-  explicit FileDescriptor(int number) noexcept : number_(number) {}
+  /// @param number of an open descriptor; negative, with `errno`, if it could not be opened
+  TRAINHOOK_DECL explicit FileDescriptor(int number) noexcept;
   FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   FileDescriptor& operator=(FileDescriptor&&) = delete;
   ~FileDescriptor() { static_cast<void>(close()); }

@@ -3,7 +3,6 @@
 /// The arguments and results of a run: fetches, feeds, options, values.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -28,7 +28,7 @@ enum class TraceLevel { None = 0, Software = 1, Hardware = 2, Full = 3 };
 /// TensorFlow's `RunOptions`.
 struct RunOptions {
   TraceLevel trace_level = TraceLevel::None;  ///< above None: the engine fills `RunMetadata::node_stats`
-  std::chrono::milliseconds timeout{0};       ///< 0: none; EigenSession throws DeadlineExceededError after it
+  Duration timeout{};                         ///< 0: none; EigenSession throws DeadlineExceededError after it
 
   /// Merges in the options of another hook for the same run: the larger of each.
   TRAINHOOK_DECL void merge(const RunOptions& other);

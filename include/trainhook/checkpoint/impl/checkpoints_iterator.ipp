@@ -32,13 +32,13 @@ std::optional<std::string> wait_for_new_checkpoint(const std::string& checkpoint
                                                    const WaitForCheckpointOptions& options) {
   FileSystem& disk = detail::given_or_posix(options.file_system);
   Clock& clock = detail::given_or_system(options.clock);
-  const Duration end = options.timeout ? detail::deadline_after(clock, *options.timeout) : (Duration::max)();
+  const Duration end = options.timeout ? clock.monotonic_now() + *options.timeout : (Duration::max)();
   for (;;) {
     const bool is_there = disk.exists(join_path(checkpoint_dir, kLatestFilename));
     if (auto newest = is_there ? latest_checkpoint(disk, checkpoint_dir) : std::nullopt;
         newest && *newest != last_checkpoint)
       return newest;
-    const Duration next_look = detail::deadline_after(clock, options.seconds_to_sleep);
+    const Duration next_look = clock.monotonic_now() + options.seconds_to_sleep;
     if (next_look > end) return std::nullopt;
     detail::sleep_until(clock, next_look);
   }

@@ -45,7 +45,7 @@ DirectoryHold::DirectoryHold(FileSystem& file_system, std::string directory, Clo
     }
     if (!has_locks) lease_ = std::make_unique<LockLease>(file_system, lease_path(directory_));
   };
-  const Duration deadline = deadline_after(clock, kLongestWait);
+  const Duration deadline = clock.monotonic_now() + kLongestWait;
   std::mutex mutex;
   std::condition_variable never;
   for (bool waits = false;; waits = true) {
@@ -63,7 +63,7 @@ DirectoryHold::DirectoryHold(FileSystem& file_system, std::string directory, Clo
     }
     if (!waits) log_info("Waits for {}, which has '{}' and is ending.", holder_name(ending), directory_);
     std::unique_lock lock(mutex);
-    clock.wait_until(lock, never, deadline_after(clock, kPause), [] { return false; });
+    clock.wait_until(lock, never, clock.monotonic_now() + kPause, [] { return false; });
   }
   newest_ = step_of_checkpoint(newest_on_disk(file_system, directory_)).value_or(-1);
   if (lease_ != nullptr) return;

@@ -95,7 +95,8 @@ void expect_resource(const Node& node, std::string_view type) {
 namespace trainhook::detail {
 
 void RunDeadline::fail() const {
-  throw DeadlineExceededError("the run took longer than its timeout of {} ms", timeout.count());
+  throw DeadlineExceededError("the run took longer than its timeout of {:g} ms",
+                              std::chrono::duration<double, std::milli>(timeout).count());
 }
 
 KernelTable::KernelTable(std::span<const KernelGroup> groups) {

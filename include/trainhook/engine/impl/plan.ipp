@@ -90,7 +90,7 @@ void PlanRun::run(std::span<Tensor> results) {
   const bool traced = request_.is_traced();
   const bool limited = request_.options != nullptr && request_.options->timeout.count() > 0;
   if (limited)
-    deadline_ = RunDeadline{&clock_, deadline_after(clock_, request_.options->timeout), request_.options->timeout};
+    deadline_ = RunDeadline{&clock_, clock_.monotonic_now() + request_.options->timeout, request_.options->timeout};
   traced || limited ? run_watched(traced) : run_steps();
   if (!plan_.conditions.empty()) expect_values();
   for (std::size_t i = 0; i < results.size(); ++i) give(plan_.results[i], results[i]);

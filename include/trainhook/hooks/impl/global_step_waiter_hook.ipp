@@ -42,7 +42,7 @@ SessionRunArgs GlobalStepWaiterHook::before_run(SessionRunContext& context) {
 bool GlobalStepWaiterHook::stops_within(Duration period) {
   if (coordinator_ != nullptr) return coordinator_->wait_for_stop(period);
   Clock& clock = services().clock();
-  return detail::wait_for_stop(std::stop_token(), clock, detail::deadline_after(clock, period));
+  return detail::wait_for_stop(std::stop_token(), clock, clock.monotonic_now() + period);
 }
 
 void GlobalStepWaiterHook::wait(SessionRunContext& context) {

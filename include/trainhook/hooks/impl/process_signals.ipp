@@ -263,7 +263,7 @@ void ProcessSignals::watch() {
     sem_wait(&signal_table().event);
     lock.lock();
   }
-  if (clock_.wait_until(lock, changed_, deadline_after(clock_, *options_.deadline), ended)) return;
+  if (clock_.wait_until(lock, changed_, clock_.monotonic_now() + *options_.deadline, ended)) return;
   log_error(
       "{} came {:g} s ago, and the run has not ended; the process ends now, without a checkpoint of its last step",
       signal_name(stop_signal()), std::chrono::duration<double>(*options_.deadline).count());

@@ -22,11 +22,20 @@
 
 namespace trainhook::detail {
 
+FileDescriptor::FileDescriptor(int number) noexcept : number_(number) {
+  if (number < 0 || number > STDERR_FILENO) return;
+  number_ = ::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int failed = errno;
+  ::close(number);
+  errno = failed;
+}
+
 FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags, unsigned permissions) {
   const SystemCall what = (flags & O_CREAT) != 0 ? SystemCall::Write : SystemCall::Read;  // made once, not again
-  const int number = repeat_call(what, [&] { return ::open(path.location.c_str(), flags | O_CLOEXEC, permissions); });
-  if (number < 0) throw_errno(operation, path.name, errno);
-  return FileDescriptor(number);
+  FileDescriptor descriptor(
+      repeat_call(what, [&] { return ::open(path.location.c_str(), flags | O_CLOEXEC, permissions); }));
+  if (!descriptor.is_open()) throw_errno(operation, path.name, errno);
+  return descriptor;
 }
 
 [[nodiscard]] int sync_descriptor(int descriptor) noexcept {

@@ -130,9 +130,9 @@ class PosixStream final : public WritableFile {
 
 inline FileDescriptor open_stream(const PosixPath& path) {
   if (const std::optional<int> own = own_descriptor(path.location)) {
-    const int number = ::fcntl(*own, F_DUPFD_CLOEXEC, 0);
-    if (number < 0) throw_errno("append to", path.name, errno);
-    return FileDescriptor(number);
+    FileDescriptor descriptor(::fcntl(*own, F_DUPFD_CLOEXEC, 0));
+    if (!descriptor.is_open()) throw_errno("append to", path.name, errno);
+    return descriptor;
   }
   FileDescriptor descriptor = open_descriptor("append to", path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
   const int flags = ::fcntl(descriptor.number(), F_GETFL);

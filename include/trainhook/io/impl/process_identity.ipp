@@ -20,16 +20,16 @@
 #include <fmt/format.h>
 
 #include <trainhook/io/crc32c.hpp>
+#include <trainhook/io/posix_file.hpp>
 
 namespace trainhook::detail {
 
 /// The beginning of a file of the system, which says of itself that it has no bytes; empty if there is none.
 inline std::string system_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return {};
   std::array<char, 4096> bytes{};
-  const ssize_t got = ::read(file, bytes.data(), bytes.size());
-  ::close(file);
+  const ssize_t got = ::read(file.number(), bytes.data(), bytes.size());
   std::string text(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -76,14 +76,13 @@ std::string command_line() {
 
 /// CRC32C of a file; 0 if it cannot be read.
 inline std::uint32_t file_digest(const char* path) {
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
+  const FileDescriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return 0;
   std::vector<std::byte> bytes(std::size_t{1} << 20);
   std::uint32_t digest = 0;
   ssize_t got = 0;
-  while ((got = ::read(file, bytes.data(), bytes.size())) > 0)
+  while ((got = ::read(file.number(), bytes.data(), bytes.size())) > 0)
     digest = crc32c::extend(digest, std::span(bytes).first(static_cast<std::size_t>(got)));
-  ::close(file);
   return got < 0 ? 0 : digest;
 }
 

@@ -68,13 +68,10 @@ std::int64_t RecoveryPolicy::begin_attempt() {
 void RecoveryPolicy::back_off() const {
   if (recent_.size() < 2 || policy_.initial_backoff <= Duration::zero()) return;
   const double doublings = static_cast<double>((std::min<std::size_t>)(recent_.size() - 2, 30));
-  const double longest = static_cast<double>(policy_.max_backoff.count());
-  const double wanted =
-      (std::min)(longest, static_cast<double>(policy_.initial_backoff.count()) * std::exp2(doublings));
+  const Duration wanted = (std::min)(policy_.max_backoff, Duration(policy_.initial_backoff * std::exp2(doublings)));
   // Half of it or more, so that processes that were lost together do not come back together.
   const double jitter = 0.5 + std::ldexp(static_cast<double>(random_number() >> 11), -54);
-  wait_for_stop(std::stop_token(), *clock_,
-                deadline_after(*clock_, Duration(static_cast<Duration::rep>(wanted * jitter))));
+  wait_for_stop(std::stop_token(), *clock_, clock_->monotonic_now() + Duration(wanted * jitter));
 }
 
 void RecoveryPolicy::report(const Recovery& recovery) const {

@@ -168,9 +168,9 @@ bool SessionManager::pause(Duration begin, std::optional<Duration> max_wait) con
   if (max_wait) {
     const Duration waited = clock().monotonic_now() - begin;
     if (waited >= *max_wait) return false;
-    wait = (std::min)(wait, *max_wait - waited);
+    wait = (std::min<Duration>)(wait, *max_wait - waited);
   }
-  detail::wait_for_stop(std::stop_token(), clock(), detail::deadline_after(clock(), wait));
+  detail::wait_for_stop(std::stop_token(), clock(), clock().monotonic_now() + wait);
   return true;
 }
 

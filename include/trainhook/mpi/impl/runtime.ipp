@@ -44,9 +44,7 @@ class Watchdog {
   void watch(const char* call, Duration max_wait) {
     Clock& clock = system_clock();
     std::unique_lock lock(mutex_);
-    if (clock.wait_until(lock, changed_, trainhook::detail::deadline_after(clock, max_wait),
-                         [this] { return is_done_; }))
-      return;
+    if (clock.wait_until(lock, changed_, clock.monotonic_now() + max_wait, [this] { return is_done_; })) return;
     log_error("the process ends, and the job with it: it has waited {:g} s in {} for other ranks",
               std::chrono::duration<double>(max_wait).count(), call);
     std::_Exit(1);

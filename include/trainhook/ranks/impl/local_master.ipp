@@ -137,7 +137,7 @@ OwnedSession LocalMaster::wait_for_session(Duration max_wait, std::shared_ptr<de
   const auto has_failed = [&] { return expected != nullptr && expected->has_failed(); };
   std::shared_ptr<Shared> shared;
   const bool is_there =
-      state_->clock->wait_until(lock, state_->published, detail::deadline_after(*state_->clock, max_wait), [&] {
+      state_->clock->wait_until(lock, state_->published, state_->clock->monotonic_now() + max_wait, [&] {
         shared = state_->current.lock();
         const bool ends = shared != nullptr && (shared->lost || state_->chief->thread_error() != nullptr);
         if (ends) shared = nullptr;  // it is about to be withdrawn

@@ -125,7 +125,7 @@ bool Coordinator::wait_for_stop(std::optional<Duration> timeout) {
   if (!state_->process.is_here()) return true;
   std::unique_lock lock(state_->mutex);
   const auto stopped = [this] { return should_stop(); };
-  if (timeout) return clock_->wait_until(lock, state_->changed, detail::deadline_after(*clock_, *timeout), stopped);
+  if (timeout) return clock_->wait_until(lock, state_->changed, clock_->monotonic_now() + *timeout, stopped);
   state_->changed.wait(lock, stopped);
   return true;
 }
@@ -167,7 +167,7 @@ void Coordinator::join(Duration grace_period, bool ignore_live_threads) {
     std::unique_lock lock(state_->mutex);
     const auto all_done = [this] { return threads_->count_running() == 0; };
     state_->changed.wait(lock, [&] { return should_stop() || all_done(); });
-    clock_->wait_until(lock, state_->changed, detail::deadline_after(*clock_, grace_period), all_done);
+    clock_->wait_until(lock, state_->changed, clock_->monotonic_now() + grace_period, all_done);
     alive = threads_->count_running();
     state_->joined = true;
   }

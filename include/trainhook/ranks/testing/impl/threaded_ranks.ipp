@@ -122,8 +122,8 @@ ThreadedRanks::Job::Call ThreadedRanks::Job::wait(std::size_t number, int rank, 
   const auto is_over = [&] {
     return call.arrived == size_ || ended_by_ >= 0 || !mismatch_.empty() || missing() != gone_.end();
   };
-  const Duration deadline = trainhook::detail::deadline_after(*clock_, max_wait);
-  const Duration warning = trainhook::detail::deadline_after(*clock_, std::chrono::seconds(60));
+  const Duration deadline = clock_->monotonic_now() + max_wait;
+  const Duration warning = clock_->monotonic_now() + std::chrono::seconds(60);
   const auto late = [&](Duration waited) {
     return fmt::format("rank {} has waited {:g} s in '{}' for {}", rank, std::chrono::duration<double>(waited).count(),
                        call.kind, trainhook::detail::ranks_text(ranks_that(false, number)));
