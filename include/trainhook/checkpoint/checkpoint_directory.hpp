@@ -94,7 +94,7 @@ class CheckpointDirectory {
 
 struct RetentionPolicy {
   int max_to_keep = 5;                            ///< 0 keeps all and lists only the newest
-  double keep_checkpoint_every_n_hours = 10'000;  ///< permanently keeps one of those to be removed per so many hours
+  double keep_checkpoint_every_n_hours = 10'000;  ///< keeps the first one of each so many hours permanently
   bool save_relative_paths = true;                ///< in the state file
 };
 

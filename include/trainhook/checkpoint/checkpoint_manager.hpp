@@ -16,7 +16,7 @@
 namespace trainhook {
 
 struct CheckpointManagerOptions {
-  std::optional<double> keep_checkpoint_every_n_hours{};  ///< exempts one per this many hours
+  std::optional<double> keep_checkpoint_every_n_hours{};  ///< keeps the first one of each so many hours permanently
   std::string checkpoint_name = "ckpt";
   std::string step_counter{};                         ///< the variable that counts steps, for example `global_step`
   std::optional<std::int64_t> checkpoint_interval{};  ///< the least number of steps between checkpoints

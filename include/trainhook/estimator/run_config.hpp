@@ -22,7 +22,7 @@ struct RunConfig {
   OptionalDuration save_checkpoints_secs{};  ///< if neither period is given: every 600 s
   std::optional<std::int64_t> save_checkpoints_steps{};
   int keep_checkpoint_max = 5;                    ///< 0 keeps all
-  double keep_checkpoint_every_n_hours = 10'000;  ///< keeps one of those to be removed per so many hours
+  double keep_checkpoint_every_n_hours = 10'000;  ///< keeps the first one of each so many hours permanently
   bool save_command_line = true;                  ///< also writes the program's arguments to `run.pbtxt`
   std::int64_t log_step_count_steps = 100;        ///< the period of logging loss and steps per second
   std::string task_type = "worker";               ///< "chief", "worker" or "evaluator"

@@ -6,6 +6,7 @@
 #include <trainhook/checkpoint/checkpoint_directory.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -315,13 +316,15 @@ void Retention::let_go(double now) {
   const ListedCheckpoint oldest = kept_.front();
   kept_.erase(kept_.begin());
   const double hours = policy_.keep_checkpoint_every_n_hours;
-  const bool from_the_future = oldest.time > now;
-  if (!clock_went_back_ && !from_the_future && oldest.time - hours * 3600 < last_preserved_) {
+  const double periods = std::floor((oldest.time - last_preserved_) / (hours * 3600));
+  const bool is_unknown = clock_went_back_ || oldest.time > now || !std::isfinite(periods);
+  if (!is_unknown && periods < 1) {
     doomed_.push_back(oldest);
     return;
   }
-  last_preserved_ = (std::min)(oldest.time, now);
-  if (std::exchange(clock_went_back_, false) || from_the_future) {
+  last_preserved_ = is_unknown ? (std::min)(oldest.time, now) : last_preserved_ + periods * hours * 3600;
+  clock_went_back_ = false;
+  if (is_unknown) {
     log_warning("Keeps {} permanently: according to the clock, it or the last one kept was saved in the future.",
                 oldest.prefix);
   } else {
