@@ -58,6 +58,17 @@ TEST(RowLoggerHook, AMetricJoinsTheRowOfItsStepUntilTheNextRunBegins) {
   EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,0.5\n4,3,0.25\n");
 }
 
+TEST(RowLoggerHook, SaysThatAMetricWasNeverPublished) {
+  Outside outside;
+  Training training(outside);
+  training.start();
+  training.run(2);
+  const LogLines log;
+  training.end();
+  EXPECT_EQ(log.count("W CsvLoggerHook: no value of 'm' was published in this run"), 1U);
+  EXPECT_EQ(outside.disk.contents("log"), "step,now,m\n2,1,\n");
+}
+
 TEST(RowLoggerHook, TakesEveryNumberAndRefusesOtherValuesBeforeTheFirstStep) {
   Outside outside;
   TrainingDouble training(outside);

@@ -3,12 +3,17 @@
 /// Tests of kernels, updates of rows of variables, Adadelta and Ftrl.
 #include <trainhook/compat/kernels.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <ranges>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/compat/ops.hpp>
@@ -35,7 +40,7 @@ struct Step {
     for (const Tensor& other : others) inputs.push_back(constant(graph, other));
     const Operation step = detail::add_node(graph, *find_op_def(type), {.inputs = std::move(inputs)});
     const Operation init = variables_initializer(graph, variables);
-    GraphSession session(graph, {.kernels = {kernels::sparse_training(), kernels::state()}});
+    GraphSession session(graph, {.kernels = {kernels::sparse_training(), kernels::training(), kernels::state()}});
     session.run(init);
     session.run(step);
     std::vector<Tensor> values;
@@ -74,6 +79,50 @@ TEST(SparseTrainingKernels, AdagradAddsEpsilonToTheRoot) {
   EXPECT_EQ(after[1], Tensor::of<double>({16, 25}, {2, 1}));
   after = step.run("SparseApplyAdagradV2", {Tensor(2.0), Tensor(1.0), gradient, Tensor::of<std::int32_t>({1, 0})});
   EXPECT_EQ(after[0], Tensor::of<double>({8 - 8.0 / 5, 8 - 8.0 / 6}, {2, 1}));
+}
+
+/// Twenty rows of one element.
+Tensor column(float value) {
+  Tensor result(DType::Float, {20, 1});
+  std::ranges::fill(result.mutable_data<float>(), value);
+  return result;
+}
+
+/// A rule with its slots and the numbers before and behind the gradient.
+struct Rule {
+  std::string_view type;
+  std::size_t variables;
+  std::vector<float> before;
+  std::vector<float> behind;
+};
+
+TEST(SparseTrainingKernels, NoRuleHidesAGradientThatIsNotANumber) {
+  const std::vector<Rule> rules{{"Adadelta", 3, {0.5F, 0.5F, 0.5F}, {}},
+                                {"Adagrad", 2, {0.5F}, {}},
+                                {"AdagradV2", 2, {0.5F, 0.5F}, {}},
+                                {"Ftrl", 3, {}, {0.5F, 0.5F, 0.5F, -0.5F}},
+                                {"FtrlV2", 3, {}, {0.5F, 0.5F, 0.5F, 0.5F, -0.5F}},
+                                {"ProximalAdagrad", 2, {0.5F, 0.5F, 0.5F}, {}},
+                                {"ProximalGradientDescent", 1, {0.5F, 0.5F, 0.5F}, {}}};
+  for (const Rule& rule : rules) {
+    for (const bool is_sparse : {false, true}) {
+      const std::string type = fmt::format("{}Apply{}", is_sparse ? "Sparse" : "", rule.type);
+      if (find_op_def(type) == nullptr) continue;
+      Step step;
+      for (std::size_t i = 0; i < rule.variables; ++i) step.add(column(2.0F));
+      std::vector<Tensor> others(rule.before.begin(), rule.before.end());
+      others.push_back(column(1.0F));
+      others.back().mutable_data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
+      if (is_sparse) {
+        others.push_back(Tensor(DType::Int64, {20}));
+        std::ranges::iota_view<std::int64_t, std::int64_t> rows(0, 20);
+        std::ranges::copy(rows, others.back().mutable_data<std::int64_t>().begin());
+      }
+      others.insert(others.end(), rule.behind.begin(), rule.behind.end());
+      const Tensor after = step.run(type, others).front();
+      for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(std::isnan(after.data<float>()[i]), i == 3) << type << ' ' << i;
+    }
+  }
 }
 
 TEST(SparseTrainingKernels, FtrlShrinksByAPartOfTheVariable) {

@@ -17,6 +17,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/hooks/text/row_file.hpp>
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/directory_checks.hpp>
@@ -111,6 +112,7 @@ void RowLoggerHook::end(SessionRef /*session*/) {
     log_warning("{}: {} has no row, since the training ended before the first period did; give a smaller {}",
                 format_->hook, options_.path, timer_->uses_seconds() ? "every_n_secs" : "every_n_steps");
   }
+  for (const std::string& metric : options_.metrics) warn_if_never_published(format_->hook, metric, services());
   const std::unique_ptr<RowFile> last = std::move(file_);
   last->close();
   remember(last->written());

@@ -110,7 +110,7 @@ class FtrlRule {
     linear += g * scale_ - (new_roots - old_roots) * factor * v;
     const auto shrunk = [=, limit = l1_ * scale_, more = T{2} * l2_ * scale_]<class V>(const V& x, const V& root) -> V {
       const V rest = x > 0 ? limit - x : -limit - x;
-      return (x > 0 ? x : -x) > limit ? rest / (root * factor + more) : V{};
+      return (x > 0 ? x : -x) <= limit ? V{} : rest / (root * factor + more);  // NaN stays NaN
     };
     compute(v.data(), v.size(), shrunk, linear.data(), new_roots.data());
   }
@@ -197,7 +197,8 @@ class Proximal {
   /// `v` after the step, of which each element has the rate `rate`.
   void shrink(ArrayMap<T>& v, const auto& rate) const {
     if (l1_ > 0) {
-      v = v.sign() * (((v.abs)() - rate * l1_).max)(T{0}) / (rate * l2_ + T{1});
+      const auto shrunk = ((((v.abs)() - rate * l1_).max)(T{0}) / (rate * l2_ + T{1}));
+      v = (v < T{0}).select(-shrunk, shrunk);  // NaN stays NaN, whose sign is 0 with some vectors
     } else {
       v = v / (rate * l2_ + T{1});
     }
