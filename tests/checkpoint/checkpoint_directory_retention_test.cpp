@@ -106,18 +106,100 @@ TEST_F(RetentionTest, WhatIsNotListedIsNotItsOwn) {
   EXPECT_EQ(listed(), (Prefixes{"run/model.ckpt-3", "run/model.ckpt-4"}));
 }
 
-TEST_F(RetentionTest, AWholeOneThatIsNewerByStepAndTimeWasSavedBeforeAKill) {
+TEST_F(RetentionTest, ACopyUnderAHigherNumberIsNeitherRemovedNorListedNorWrittenOver) {
+  const testing::LogLines log;
+  {
+    detail::Retention earlier = open({.max_to_keep = 1});
+    save(earlier, 10, 100);
+  }
+  disk.set_time(200);
+  write(50);
+  const std::string theirs = disk.contents("run/model.ckpt-50.index");
+  disk.set_time(300);
+  detail::Retention retention = open({.max_to_keep = 1});
+  EXPECT_EQ(log.count("W checkpoint run/model.ckpt-50 is not listed in run/checkpoint and is left alone; a save of its "
+                      "step is an error, so move it away"),
+            1U);
+  for (const std::int64_t step : {20, 60}) {
+    retention.begin(fmt::format("run/model.ckpt-{}", step));
+    save(retention, step, 300);
+  }
+  EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-50", "run/model.ckpt-60"}));
+  EXPECT_EQ(listed(), Prefixes{"run/model.ckpt-60"});
+  try {
+    retention.begin("run/model.ckpt-50");
+    ADD_FAILURE() << "it would be written over";
+  } catch (const FailedPreconditionError& error) {
+    EXPECT_STREQ(error.what(),
+                 "run/model.ckpt-50 is not written over: files of that name are there, and run/checkpoint does not "
+                 "list them; they may be a copy, or were kept permanently. Move them away, or save into another "
+                 "directory");
+  }
+  EXPECT_EQ(disk.contents("run/model.ckpt-50.index"), theirs);
+}
+
+TEST_F(RetentionTest, WhatAMarkNamesWasSavedBeforeAKill) {
+  {
+    detail::Retention earlier = open({.max_to_keep = 1});
+    save(earlier, 10, 100);
+    earlier.begin("run/model.ckpt-5");  // after a step back
+    write(5);
+  }
+  detail::Retention retention = open({.max_to_keep = 1});
+  retention.begin("run/model.ckpt-5");
+  save(retention, 60, 300);
+  EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-60"}));
+  for (const std::string& path : disk.files()) EXPECT_EQ(path.find("tempstate"), std::string::npos) << path;
+}
+
+TEST_F(RetentionTest, AMarkedOneThatCannotBeReadIsAnErrorAndOneThatIsDamagedIsNot) {
+  {
+    detail::Retention earlier = open({.max_to_keep = 1});
+    save(earlier, 10, 100);
+    earlier.begin("run/model.ckpt-20");
+    write(20);
+  }
+  const testing::LogLines log;
+  testing::FaultyFileSystem faulty(disk);
+  faulty.set_callback([](testing::FileOperation operation, const std::string& path) {
+    if (operation == testing::FileOperation::OpenReadable && path == "run/model.ckpt-20.index")
+      throw ResourceExhaustedError("too many open files");
+  });
+  EXPECT_THROW(detail::Retention(faulty, "run/model.ckpt", "checkpoint", {.max_to_keep = 1}), ResourceExhaustedError);
+  disk.write_file("run/model.ckpt-20.index", "damaged");
+  detail::Retention retention = open({.max_to_keep = 1});
+  EXPECT_EQ(retention.prefixes(), Prefixes{"run/model.ckpt-10"});
+  EXPECT_EQ(log.count(""), 0U);
+  retention.begin("run/model.ckpt-20");  // the mark says whose it is
+}
+
+TEST_F(RetentionTest, DataWithoutAnIndexAreNotWrittenOver) {
+  detail::Retention retention = open({.max_to_keep = 1});
+  save(retention, 10, 100);
+  disk.write_file("run/model.ckpt-20.data-00000-of-00002", "a copy in progress");
+  EXPECT_THROW(retention.begin("run/model.ckpt-20"), FailedPreconditionError);
+  EXPECT_THROW(open({}).begin("run/model.ckpt-20"), FailedPreconditionError) << "after a restart, too";
+}
+
+TEST_F(RetentionTest, ANameWithoutAStepIsTheUsersChoice) {
+  detail::Retention retention = open({.max_to_keep = 1});
+  save(retention, 10, 100);
+  disk.write_file("run/model.ckpt.index", "an older one");
+  retention.begin("run/model.ckpt");
+}
+
+/// A state file of a version that marked only first checkpoints, of TensorFlow or of a user.
+TEST_F(RetentionTest, BeforeMarksAWholeOneThatIsNewerByStepAndTimeWasSavedBeforeAKill) {
   const auto kept_after = [this](std::int64_t step, double time, bool whole) {
     disk.set_time(100);
-    {
-      detail::Retention earlier = open({.max_to_keep = 1});
-      save(earlier, 10, 100);
-    }
+    write(10);
+    update_checkpoint_state(disk, "run", {.model_checkpoint_path = "run/model.ckpt-10"});
     disk.set_time(time);
     write(step);
     if (!whole) disk.remove_file(fmt::format("run/model.ckpt-{}.data-00000-of-00001", step));
     disk.set_time(300);
     detail::Retention retention = open({.max_to_keep = 1});
+    retention.begin(fmt::format("run/model.ckpt-{}", step));  // no error, as before
     save(retention, 60, 300);
     Prefixes left = on_disk();
     for (const std::string& path : disk.files()) disk.remove_file(path);
@@ -306,6 +388,7 @@ TEST_F(RetentionTest, TidiesUpWithoutASaveAndOnlyIfThereIsSomethingToDo) {
   testing::FaultyFileSystem watched(disk);
   const auto tidy = [&] { detail::Retention(watched, "run/model.ckpt", "checkpoint", {.max_to_keep = 2}).tidy(3); };
   disk.set_time(2);
+  open({.max_to_keep = 3}).begin("run/model.ckpt-4");
   write(4);  // its writer was killed
   tidy();
   EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-3", "run/model.ckpt-4"}));

@@ -16,6 +16,7 @@
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/scripted_session.hpp>
 
 namespace trainhook::detail {
 namespace {
@@ -29,6 +30,7 @@ class InputCheckpointsTest : public ::testing::Test {
   InputCheckpointsTest() {
     claim->directory = "run";
     files->follow(claim);
+    script.input_state("position", Tensor(1));
   }
   void write(const std::string& basename, const Steps& steps) {
     for (const std::int64_t step : steps) {
@@ -58,6 +60,8 @@ class InputCheckpointsTest : public ::testing::Test {
     return steps;
   }
 
+  testing::Script script;
+  testing::ScriptedSession session{script};
   testing::MemoryFileSystem memory;
   testing::FaultyFileSystem disk{memory};
   testing::LogLines log;
@@ -150,7 +154,66 @@ TEST_F(InputCheckpointsTest, AListThatCannotBeReadIsAnErrorOfTheRestoreAndRemove
   EXPECT_EQ(log.count("W input checkpoints in run could not be tidied up"), 1U);
 }
 
+TEST_F(InputCheckpointsTest, ACopyIsNeitherRemovedNorListedNorWrittenOver) {
+  const auto save = [this](std::int64_t step) {
+    const auto commit = files->take(SessionRef(session), step, {});
+    commit.before_model();
+    write("model.ckpt", {step});
+    commit.after_model();
+  };
+  save(10);
+  write("input.ckpt", {7, 30});
+  write("model.ckpt", {7});
+  const std::string theirs = memory.contents("run/input.ckpt-30.index");
+  remove_checkpoint(memory, "run/model.ckpt-10");
+  save(20);
+  save(40);
+  EXPECT_EQ(on_disk(), (Steps{7, 20, 30, 40}));
+  EXPECT_EQ(listed(), (Steps{20, 40}));
+  remove_checkpoint(memory, "run/model.ckpt-7");
+  files->tidy_all();
+  EXPECT_EQ(on_disk(), (Steps{7, 20, 30, 40}));
+  EXPECT_THROW(save(30), FailedPreconditionError);
+  EXPECT_EQ(memory.contents("run/input.ckpt-30.index"), theirs);
+  for (const std::string& path : memory.files()) EXPECT_EQ(path.find("tempstate"), std::string::npos) << path;
+}
+
+TEST_F(InputCheckpointsTest, AfterAKillAtAnyCallTheNextProcessKnowsWhatIsItsOwn) {
+  const auto process = [this](FileSystem& file_system, std::int64_t step) {
+    finish_interrupted_saves(file_system, "run");
+    const auto mine = std::make_shared<InputCheckpoints>(file_system, "input.ckpt", "checkpoint_input");
+    mine->follow(claim);
+    mine->tidy_all();
+    const auto commit = mine->take(SessionRef(session), step, {});
+    commit.before_model();
+    BundleWriter(fmt::format("run/model.ckpt-{}", step), {.file_system = &file_system, .overwrite = true}).finish();
+    if (step > 1) remove_checkpoint(file_system, fmt::format("run/model.ckpt-{}", step - 1));
+    commit.after_model();
+  };
+  for (std::uint64_t call = 1;; ++call) {
+    for (const std::string& path : memory.files()) memory.remove_file(path);
+    memory.make_directories("run");
+    process(memory, 1);
+    testing::FaultyFileSystem dying(memory);
+    dying.fail_from(call);
+    bool is_through = true;
+    try {
+      process(dying, 2);
+    } catch (const Error&) { is_through = false; }
+    is_through = is_through && dying.count() < call;
+    process(memory, 2);
+    process(memory, 3);
+    EXPECT_EQ(on_disk(), Steps{3}) << "killed at call " << call;
+    EXPECT_EQ(listed(), Steps{3}) << "killed at call " << call;
+    for (const std::string& path : memory.files())
+      EXPECT_EQ(path.find("tempstate"), std::string::npos) << path << ", killed at call " << call;
+    if (is_through) break;
+  }
+}
+
 TEST_F(InputCheckpointsTest, OfAJobAreRemovedForAllProcessesAtOnce) {
+  memory.make_directories("run");
+  list({1});  // as a version without marks
   for (const char* basename : {"input_worker_0.ckpt", "input_worker_1.ckpt"}) write(basename, {2, 4, 6});
   write("input_worker_2.ckpt", {2, 3});  // of a larger job
   write("input.ckpt", {1});              // of one process

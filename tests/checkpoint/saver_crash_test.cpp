@@ -128,6 +128,19 @@ TEST_F(SaverCrash, ASaveThatTheStateFileDoesNotListYetIsDoneAgain) {
       });
 }
 
+/// After the kill of a save, the newest committed checkpoint is known as the saver's own, whichever it is.
+TEST_F(SaverCrash, WhatAProcessCommittedBeforeItEndedIsRemovedInItsTurn) {
+  dying(
+      [&](MemoryFileSystem& disk) {
+        process(disk, disk, {1, 2});
+      },
+      [&](FileSystem& dying, MemoryFileSystem& disk) { process(dying, disk, {3}); },
+      [&](MemoryFileSystem& disk) {
+        process(disk, disk, {4, 5});
+        EXPECT_EQ(disk.files(), files_of({4, 5}));
+      });
+}
+
 TEST_F(SaverCrash, TheFirstSaveOfAllEndsAnywhere) {
   dying([](MemoryFileSystem&) {}, [&](FileSystem& dying, MemoryFileSystem& disk) { process(dying, disk, {1}); },
         [&](MemoryFileSystem& disk) {
@@ -143,8 +156,11 @@ TEST_F(SaverCrash, TheFirstSaveOfAllEndsAnywhere) {
 }
 
 TEST_F(SaverCrash, NothingForeignIsTouchedWhereverAProcessEnds) {
-  const Paths foreign{"run/m-7.data-00000-of-00001", "run/m-7.index",  // a user's copy
-                      "run/m-9.data-00000-of-00002",                   // a copy in progress
+  const Paths foreign{"run/m-7.data-00000-of-00001",
+                      "run/m-7.index",  // a user's copy
+                      "run/m-99.data-00000-of-00001",
+                      "run/m-99.index",               // one under a higher number
+                      "run/m-9.data-00000-of-00002",  // a copy in progress
                       "run/notes.txt"};
   const auto untouched = [&](MemoryFileSystem& disk) {
     for (const std::string& path : foreign) EXPECT_EQ(disk.contents(path), "theirs") << path;
@@ -160,6 +176,9 @@ TEST_F(SaverCrash, NothingForeignIsTouchedWhereverAProcessEnds) {
       [&](MemoryFileSystem& disk) {
         untouched(disk);
         process(disk, disk, {14, 15});
+        untouched(disk);
+        for (const std::int64_t theirs : {7, 9, 99})
+          EXPECT_THROW(process(disk, disk, {theirs}), FailedPreconditionError) << theirs;
         untouched(disk);
         EXPECT_EQ(disk.files().size(), files_of({14, 15}).size() + foreign.size());
       });

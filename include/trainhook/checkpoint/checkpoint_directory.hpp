@@ -27,10 +27,9 @@ struct ListedCheckpoint {
 /// The checkpoints in a directory that one of its state files lists. Its user decides which ones stay; this class
 /// lists and removes them. bundle_protocol.hpp has the steps and what a crash between them leaves:
 ///
-///     mark      before the save of a checkpoint that would be unknown if the process were killed before the next step
-///     list      those that go, then those that stay: a checkpoint is listed until it is removed
-///     remove    those that go
-///     list      those that stay, then remove the marks and the files that record removals
+///     mark      before the save of a checkpoint, which would be unknown if the process were killed before the next
+///     step list      those that go, then those that stay: a checkpoint is listed until it is removed remove    those
+///     that go list      those that stay, then remove the marks and the files that record removals
 ///
 /// A removal that fails is logged and tried again at the next `update`; that checkpoint stays listed.
 class CheckpointDirectory {
@@ -39,7 +38,7 @@ class CheckpointDirectory {
 
   struct Options {
     bool save_relative_paths = true;  ///< see update_checkpoint_state
-    bool lists_what_goes = true;      ///< false: no longer listed when it is removed, since that would count as damage
+    bool lists_what_goes = true;      ///< false: a mark names it when it is removed, since listed it would seem damaged
   };
 
   TRAINHOOK_DECL CheckpointDirectory(FileSystem& file_system, std::string path, std::string latest_filename,
@@ -58,8 +57,19 @@ class CheckpointDirectory {
   /// True if the state file lists exactly these, in this order.
   [[nodiscard]] TRAINHOOK_DECL bool lists(const List& stays) const;
 
-  /// The prefixes of that basename, or of any, that a killed process marked. The next `update` removes the marks.
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> find_marked(std::string_view basename = "");
+  /// False if the state file is not this class's, so that a killed writer may have saved what it does not list.
+  [[nodiscard]] bool lists_all() const { return state_file_lists_all(*file_system_, state_file()); }
+
+  /// The prefixes that a killed process marked, of those whose name `is_wanted`. The next `update` removes the marks.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> find_marked(FunctionRef<bool(std::string_view name)> is_wanted =
+                                                                        [](std::string_view) { return true; });
+
+  /// Whether this object knows a mark of that checkpoint: its own, or one that it found.
+  [[nodiscard]] TRAINHOOK_DECL bool has_mark_of(const std::string& prefix) const;
+
+  /// For a checkpoint that is not listed: @throws FailedPreconditionError if files of its name are there without such a
+  /// mark: they are somebody else's, and a save would replace them.
+  TRAINHOOK_DECL void expect_free(const std::string& prefix) const;
 
   /// Marks a checkpoint that is about to be saved; the next `update`, which lists it, removes the mark.
   TRAINHOOK_DECL void mark(const std::string& prefix);
@@ -98,10 +108,10 @@ struct RetentionPolicy {
   bool save_relative_paths = true;                ///< in the state file
 };
 
-/// Keeps a saver's newest checkpoints of one basename in a directory. It removes only what a saver wrote there:
-/// checkpoints that the state file lists, and one whose writer was killed before it could list it. That one is intact
-/// and newer, by step and file time, than all listed ones; if none is listed, a file marks it. It never lists or
-/// removes others: permanent ones, copies made by hand, those of other directories.
+/// Keeps a saver's newest checkpoints of one basename in a directory. It removes and replaces only what a saver wrote
+/// there: checkpoints that the state file lists, and one that a mark names, whose writer was killed before it could
+/// list it. Without marks, as before version 0.3, that one is intact and newer, by step and file time, than all listed
+/// ones. It never lists, removes or replaces others: permanent ones, copies made by hand, those of other directories.
 class Retention {
  public:
   /// `save_path` is a prefix without step: `run/model.ckpt`. `started`, in seconds since the Unix epoch, is the start
@@ -113,9 +123,8 @@ class Retention {
   [[nodiscard]] std::string state_file() const { return directory_.state_file(); }
 
   /// Call it before `prefix` is written, in case the process is killed before `add`.
-  void begin(const std::string& prefix) {
-    if (kept_.empty()) directory_.mark(prefix);
-  }
+  /// @throws FailedPreconditionError if its step is that of a checkpoint which is not this saver's.
+  TRAINHOOK_DECL void begin(const std::string& prefix);
 
   /// Undoes `begin`, because `prefix` could not be written.
   void abandon(const std::string& prefix) noexcept { directory_.unmark(prefix); }
@@ -159,6 +168,7 @@ class Retention {
   double last_preserved_;
   bool clock_went_back_ = false;
   bool is_listed_ = true;  // false: the state file differs
+  bool lists_all_;
 };
 
 }  // namespace trainhook::detail

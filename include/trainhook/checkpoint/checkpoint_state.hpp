@@ -34,6 +34,19 @@ namespace detail {
 TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::string& directory,
                                          const std::string& listed);
 
+/// The last line of a state file that a CheckpointDirectory wrote, which marks each checkpoint until it is listed. In a
+/// file without it (of TensorFlow, a user, or this library before these marks) one that a killed writer saved may be
+/// missing.
+inline constexpr std::string_view kListsAll = "# Only what is listed here, or marked, is ever removed or replaced.\n";
+
+/// True if the state file ends in `kListsAll`, or if there is none. @throws the errors of reading it.
+[[nodiscard]] TRAINHOOK_DECL bool state_file_lists_all(FileSystem& file_system, const std::string& path);
+
+/// As `update_checkpoint_state`, and ends the file with `last_line`.
+TRAINHOOK_DECL void write_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,
+                                           const std::string& latest_filename, bool save_relative_paths,
+                                           std::string_view last_line);
+
 /// Reads the four known fields and skips all others. @throws DataLossError if `text` does not parse.
 TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path);
 

@@ -66,6 +66,12 @@ class InputFiles {
 
   [[nodiscard]] TRAINHOOK_DECL CheckpointDirectory listing(const std::string& directory) const;
 
+  /// Those of `there` that were saved by this library: the state file lists them or marks name them. If it was written
+  /// before there were marks, all.
+  /// @param list gets the marks of files of steps up to `last`
+  [[nodiscard]] TRAINHOOK_DECL std::set<File> own(std::set<File> there, CheckpointDirectory& list,
+                                                  std::int64_t last) const;
+
   /// The prefixes that this process reads to continue from `step`; empty if nothing was saved then. The first one is to
   /// be restored. There are others only for the first process, which compares the files of a job of another size.
   /// @throws DataLossError if one has lost its index, or if they are not of one save.

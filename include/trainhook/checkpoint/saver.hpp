@@ -131,7 +131,8 @@ class Saver {
 
   /// Commits a snapshot: writes the bundle, then the state file, then removes old checkpoints, each with a log line.
   /// Returns the prefix; empty if there was nothing to save.
-  /// @throws FailedPreconditionError for NaN or infinity with `refuse_non_finite`.
+  /// @throws FailedPreconditionError for NaN or infinity with `refuse_non_finite`, or if the state file is to list a
+  /// step whose files in that directory are not a saver's, such as a copy: they are not written over.
   TRAINHOOK_DECL std::string write(const Snapshot& snapshot, const SaveRequest& request);
 
   /// Commits the current state, as `write(snapshot(session), request)` does. If the session returns values one at a

@@ -103,6 +103,53 @@ TEST(BestCheckpoints, TheBestSurvivesAKillThatIsFollowedByNoBetterValue) {
   }
 }
 
+TEST(BestCheckpoints, ACopyIsNeitherRemovedNorWrittenOver) {
+  const LogLines log;
+  Outside outside;
+  ASSERT_TRUE(train(outside, outside.disk));
+  for (const char* end : {"index", "data-00000-of-00001"}) {
+    outside.disk.write_file(fmt::format("best/model.ckpt-8.{}", end),
+                            outside.disk.contents(fmt::format("best/model.ckpt-4.{}", end)));
+  }
+  const std::string theirs = outside.disk.contents("best/model.ckpt-8.index");
+  TrainingDouble training(outside);
+  training.add(BestCheckpointHook({.keep = 2, .directory = "best"}));
+  training.start();
+  EXPECT_EQ(log.count("I BestCheckpointHook: checkpoint best/model.ckpt-8 is not listed in its directory's state file "
+                      "and is left alone"),
+            1U);
+  training.set_step(6);
+  const auto train_one = [&](double value) {
+    training.services.publish("eval/loss", {training.step() + 1, value});
+    training.run();
+  };
+  train_one(0.9);
+  EXPECT_THROW(train_one(0.8), FailedPreconditionError);
+  train_one(0.7);
+  train_one(0.6);
+  EXPECT_EQ(checkpoints_on_disk(outside.disk, "best"),
+            (std::vector<std::string>{"best/model.ckpt-8", "best/model.ckpt-9", "best/model.ckpt-10"}));
+  EXPECT_EQ(outside.disk.contents("best/model.ckpt-8.index"), theirs);
+  training.end();
+}
+
+TEST(BestCheckpoints, OneThatCannotBeReadEndsTheStartAndStaysListed) {
+  const LogLines log;
+  Outside outside;
+  ASSERT_TRUE(train(outside, outside.disk));
+  const std::string listed = outside.disk.contents("best/checkpoint");
+  testing::FaultyFileSystem faulty(outside.disk);
+  faulty.set_callback([](testing::FileOperation operation, const std::string& path) {
+    if (operation == testing::FileOperation::OpenReadable && path.starts_with("best/model.ckpt-6."))
+      throw PermissionDeniedError("cannot open {}", path);
+  });
+  TrainingDouble training(outside);
+  training.add(BestCheckpointHook({.keep = 2, .directory = "best"}));
+  training.use_disk(faulty);
+  EXPECT_THROW(training.start(), PermissionDeniedError);
+  EXPECT_EQ(outside.disk.contents("best/checkpoint"), listed);
+}
+
 TEST(BestCheckpoints, ARemovalThatFailsIsLoggedAndTriedAgainAtTheNextSave) {
   LogLines log;
   Outside outside;

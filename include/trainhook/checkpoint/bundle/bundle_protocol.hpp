@@ -22,9 +22,14 @@
 ///       1  rename m-1.index to m-1.index.tempstateN: now the checkpoint does not exist; sync
 ///       2  remove the data and .meta; sync
 ///       3  remove m-1.index.tempstateN
-///     a saver's first checkpoint, if the state file lists none of its checkpoints; each best checkpoint by a metric
-///       before the save: create m-1.index.unlisted.tempstateN
+///     each checkpoint that a state file is to list
+///       before the save: create m-1.index.unlisted.tempstateN, which step 1 makes durable
 ///       when the state file lists m-1: remove it
+///     removal of one that must not be listed while it goes (of an input)
+///       before the state file omits it: create m-1.index.unlisted.tempstateN; sync
+///       after its removal: remove it
+///     a checkpoint that is neither listed nor marked has another owner (such as a copy): it is never removed, and a
+///     save of its name is an error. So is one that was kept permanently, which the state file lists no longer.
 ///
 /// What a crash leaves behind, and how it is repaired:
 ///
@@ -35,6 +40,8 @@
 ///                                                     removes the files of m-1, and this file last.
 ///     m-1.index.unlisted.tempstateN beside m-1.index  a saver wrote m-1 but did not list it: the next saver in the
 ///                                                     directory lists m-1 as its own, and removes this file.
+///     m-1.index.unlisted.tempstateN alone             a save that did not begin or was not committed: the next start
+///                                                     removes it.
 ///     m-1.data-r-of-*.tempstateN alone                a part of a save by several processes: the next start removes
 ///                                                     it.
 ///     other temporary names beside m-1.index          left by a save or a replacement: the next start removes them.

@@ -58,16 +58,39 @@ inline bool has_basename(std::string_view prefix, std::string_view basename) {
   return base == basename || without_step(base) == basename;
 }
 
-std::vector<std::string> CheckpointDirectory::find_marked(std::string_view basename) {
+std::vector<std::string> CheckpointDirectory::find_marked(FunctionRef<bool(std::string_view name)> is_wanted) {
   std::vector<std::string> prefixes;
   if (!file_system_->is_directory(path_)) return prefixes;
   for (const std::string& name : file_system_->list_directory(path_)) {
     const std::optional<TemporaryIndex> mark = unlisted_index(name);
-    if (!mark || (!basename.empty() && !has_basename(mark->base, basename))) continue;
+    if (!mark || !is_temporary_name(name) || !is_wanted(mark->base)) continue;
     records_.push_back(join_path(path_, name));
     prefixes.push_back(join_path(path_, mark->base));
   }
   return prefixes;
+}
+
+/// Whether the directory has an index or data of that checkpoint.
+inline bool has_files_of(FileSystem& file_system, const std::string& prefix) {
+  const std::string directory = parent_path(prefix);
+  if (!file_system.is_directory(directory)) return false;
+  const std::string_view base = base_name(prefix);
+  return std::ranges::any_of(file_system.list_directory(directory), [&](const std::string& name) {
+    return base_of_data(name) == base || name == bundle_index_path(base);
+  });
+}
+
+bool CheckpointDirectory::has_mark_of(const std::string& prefix) const {
+  const std::string mark = unlisted_index_path(prefix, "");
+  return std::ranges::any_of(records_, [&](const std::string& record) { return record.starts_with(mark); });
+}
+
+void CheckpointDirectory::expect_free(const std::string& prefix) const {
+  if (has_mark_of(prefix) || !has_files_of(*file_system_, prefix)) return;
+  throw FailedPreconditionError(
+      "{} is not written over: files of that name are there, and {} does not list them; they may be a copy, or were "
+      "kept permanently. Move them away, or save into another directory",
+      prefix, state_file());
 }
 
 void CheckpointDirectory::mark(const std::string& prefix) {
@@ -79,7 +102,7 @@ void CheckpointDirectory::mark(const std::string& prefix) {
 
 void CheckpointDirectory::unmark(const std::string& prefix) noexcept {
   try {
-    if (checkpoint_exists(*file_system_, prefix)) return;
+    if (has_files_of(*file_system_, prefix)) return;
     const std::string beginning = unlisted_index_path(prefix, "");
     std::erase_if(records_, [&](const std::string& record) {
       if (!record.starts_with(beginning)) return false;
@@ -103,6 +126,10 @@ void CheckpointDirectory::log_unfinished() const noexcept {
 
 void CheckpointDirectory::update(const List& stays, List& goes, std::optional<double> last_preserved,
                                  FunctionRef<void(const ListedCheckpoint&)> removed) {
+  if (!options_.lists_what_goes && !goes.empty()) {
+    for (const ListedCheckpoint& one : goes) mark(one.prefix);
+    file_system_->sync_directory(path_);
+  }
   list(goes, stays, last_preserved);
   if (goes.empty()) return remove_records();
   std::erase_if(goes, [&](const ListedCheckpoint& one) {
@@ -132,7 +159,8 @@ void CheckpointDirectory::list(const List& goes, const List& stays, std::optiona
   for (const ListedCheckpoint& one : stays) add(one);
   if (!state.all_model_checkpoint_paths.empty()) {
     state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
-    update_checkpoint_state(*file_system_, path_, std::move(state), latest_filename_, options_.save_relative_paths);
+    write_checkpoint_state(*file_system_, path_, std::move(state), latest_filename_, options_.save_relative_paths,
+                           kListsAll);
     return;
   }
   const std::optional<CheckpointState> now = read();
@@ -158,10 +186,18 @@ Retention::Retention(FileSystem& file_system, const std::string& save_path, std:
                  {.save_relative_paths = policy.save_relative_paths}),
       basename_(base_name(save_path)),
       policy_(policy),
-      last_preserved_(started) {
+      last_preserved_(started),
+      lists_all_(directory_.lists_all()) {
   adopt_listed();
   adopt_marked();
   adopt_newer();
+}
+
+void Retention::begin(const std::string& prefix) {
+  const auto is_it = [&](const ListedCheckpoint& own) { return base_name(own.prefix) == base_name(prefix); };
+  const bool is_own = std::ranges::any_of(kept_, is_it) || std::ranges::any_of(doomed_, is_it);
+  if (lists_all_ && !is_own && step_of_checkpoint(prefix)) directory_.expect_free(prefix);
+  directory_.mark(prefix);
 }
 
 void Retention::add(const std::string& prefix, double time) {
@@ -197,6 +233,7 @@ void Retention::settle(double now) {
     log_info("Removed {}: max_to_keep is {}.", removed.prefix, policy_.max_to_keep);
   });
   is_listed_ = true;
+  lists_all_ = true;
 }
 
 void Retention::choose(double now) {
@@ -274,7 +311,8 @@ void Retention::adopt_listed() {
 
 void Retention::adopt_marked() {
   const CheckpointDirectory::List listed = kept_;
-  for (const std::string& prefix : directory_.find_marked(basename_)) {
+  for (const std::string& prefix :
+       directory_.find_marked([this](std::string_view name) { return has_basename(name, basename_); })) {
     const auto is_it = [&](const ListedCheckpoint& kept) { return base_name(kept.prefix) == base_name(prefix); };
     if (std::ranges::none_of(listed, is_it)) adopt_unlisted(prefix);
   }
@@ -289,14 +327,23 @@ void Retention::adopt_newer() {
   }
   if (newest_step < 0) return;
   for (const std::string& prefix : checkpoints_on_disk(file_system(), directory_.path(), basename_)) {
-    if (step_of_checkpoint(prefix) > newest_step && written_at(prefix) > newest_time) adopt_unlisted(prefix);
+    if (step_of_checkpoint(prefix) <= newest_step || directory_.has_mark_of(prefix)) continue;
+    if (lists_all_) {
+      log_warning(
+          "checkpoint {} is not listed in {} and is left alone; a save of its step is an error, so move it away",
+          prefix, state_file());
+    } else if (written_at(prefix) > newest_time) {
+      adopt_unlisted(prefix);
+    }
   }
 }
 
 void Retention::adopt_unlisted(const std::string& prefix) {
   try {
     const BundleReader whole(prefix, {.file_system = &file_system()});
-  } catch (const Error&) { return; }
+  } catch (const NotFoundError&) { return; } catch (const DataLossError&) {
+    return;
+  }
   log_info(
       "Checkpoint {} is not listed in {}: "
       "its writer was killed before it could list it. It counts as saved from now on.",

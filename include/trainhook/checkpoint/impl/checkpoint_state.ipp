@@ -81,6 +81,37 @@ std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system, co
   return state;
 }
 
+bool state_file_lists_all(FileSystem& file_system, const std::string& path) {
+  return read_from_device(
+      [&] { return !file_system.exists(path) || read_file(file_system, path).ends_with(kListsAll); });
+}
+
+void write_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,
+                            const std::string& latest_filename, bool save_relative_paths, std::string_view last_line) {
+  const std::string path = state_file_path(directory, latest_filename);
+  if (state.model_checkpoint_path.empty())
+    throw InvalidArgumentError("state file {} must name a newest checkpoint", path);
+  std::vector<std::string>& all = state.all_model_checkpoint_paths;
+  std::vector<double>& stamps = state.all_model_checkpoint_timestamps;
+  if (!stamps.empty() && stamps.size() != all.size()) {
+    throw InvalidArgumentError("state file {}: {} timestamps do not go with {} paths", path, stamps.size(), all.size());
+  }
+  if (all.empty() || all.back() != state.model_checkpoint_path) {
+    all.push_back(state.model_checkpoint_path);
+    stamps.clear();  // the new one's is not known, and half a list says nothing
+  }
+  if (plain_path(state.model_checkpoint_path) == plain_path(path) && !checkpoint_exists(file_system, path)) {
+    throw FailedPreconditionError("checkpoint {} has the path of its state file; choose another name for one of them",
+                                  path);
+  }
+  const auto stored = [&](const std::string& prefix) {
+    return is_absolute_path(prefix) && !save_relative_paths ? prefix : path_from(directory, prefix);
+  };
+  state.model_checkpoint_path = stored(state.model_checkpoint_path);
+  for (std::string& listed : all) listed = stored(listed);
+  write_file_atomically(file_system, path, message_text(state).append(last_line), &looks_like_text_of<CheckpointState>);
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -103,29 +134,7 @@ std::optional<CheckpointState> get_checkpoint_state(FileSystem& file_system, con
 
 void update_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,
                              const std::string& latest_filename, bool save_relative_paths) {
-  const std::string path = detail::state_file_path(directory, latest_filename);
-  if (state.model_checkpoint_path.empty())
-    throw InvalidArgumentError("state file {} must name a newest checkpoint", path);
-  std::vector<std::string>& all = state.all_model_checkpoint_paths;
-  std::vector<double>& stamps = state.all_model_checkpoint_timestamps;
-  if (!stamps.empty() && stamps.size() != all.size()) {
-    throw InvalidArgumentError("state file {}: {} timestamps do not go with {} paths", path, stamps.size(), all.size());
-  }
-  if (all.empty() || all.back() != state.model_checkpoint_path) {
-    all.push_back(state.model_checkpoint_path);
-    stamps.clear();  // the new one's is not known, and half a list says nothing
-  }
-  if (detail::plain_path(state.model_checkpoint_path) == detail::plain_path(path) &&
-      !checkpoint_exists(file_system, path)) {
-    throw FailedPreconditionError("checkpoint {} has the path of its state file; choose another name for one of them",
-                                  path);
-  }
-  const auto stored = [&](const std::string& prefix) {
-    return detail::is_absolute_path(prefix) && !save_relative_paths ? prefix : detail::path_from(directory, prefix);
-  };
-  state.model_checkpoint_path = stored(state.model_checkpoint_path);
-  for (std::string& listed : all) listed = stored(listed);
-  write_file_atomically(file_system, path, detail::message_text(state), &detail::looks_like_text_of<CheckpointState>);
+  detail::write_checkpoint_state(file_system, directory, std::move(state), latest_filename, save_relative_paths, "");
 }
 
 std::optional<std::string> latest_checkpoint(FileSystem& file_system, const std::string& directory,

@@ -208,10 +208,23 @@ std::optional<std::string> InputCheckpoints::why_not(const std::string& prefix) 
 
 void InputCheckpoints::write_all(const std::vector<Snapshot>& inputs, std::int64_t step) const {
   const bool is_alone = files_.process().count == 1;
+  const File other{step, is_alone ? 0 : InputFiles::kAlone};  // of a job of another size
+  std::set<File> written;
   for (int process = 0; process < files_.process().count; ++process)
-    write(inputs.at(static_cast<std::size_t>(process)), {step, is_alone ? InputFiles::kAlone : process});
-  const std::string other = files_.prefix_of(directory_, {step, is_alone ? 0 : InputFiles::kAlone});
-  if (checkpoint_exists(*file_system_, other)) remove_checkpoint(*file_system_, other);
+    written.emplace(step, is_alone ? InputFiles::kAlone : process);
+  CheckpointDirectory list = files_.listing(directory_);
+  std::set<File> all = written;
+  all.insert(other);
+  const std::set<File> own = files_.own(all, list, step);
+  for (const File& file : all) {
+    if (!own.contains(file)) list.expect_free(files_.prefix_of(directory_, file));
+  }
+  for (const File& file : written) {
+    list.mark(files_.prefix_of(directory_, file));
+    write(inputs.at(static_cast<std::size_t>((std::max)(file.second, 0))), file);
+  }
+  const std::string other_prefix = files_.prefix_of(directory_, other);
+  if (checkpoint_exists(*file_system_, other_prefix)) remove_checkpoint(*file_system_, other_prefix);
 }
 
 void InputCheckpoints::write(const Snapshot& input, File file) const {
@@ -241,18 +254,18 @@ InputCheckpoints::OnDisk InputCheckpoints::on_disk(const std::set<std::string>& 
 void InputCheckpoints::settle(std::int64_t saved_step) const noexcept {
   try {
     const OnDisk found = on_disk();
+    CheckpointDirectory directory = files_.listing(directory_);
     CheckpointDirectory::List stays, goes;
     for (const File& file : files_.listed(directory_)) {
       if (std::ranges::binary_search(found.models, file.first) && !found.has(file.first))
         stays.push_back(
             {.prefix = files_.prefix_of(directory_, file)});  // lost: its model must not seem one without input
     }
-    for (const File& file : found.inputs) {
+    for (const File& file : files_.own(found.inputs, directory, saved_step)) {
       if (file.first <= saved_step)  // a later one: being saved
         (found.needs(file.first) ? stays : goes).push_back({.prefix = files_.prefix_of(directory_, file)});
     }
-    CheckpointDirectory directory = files_.listing(directory_);
-    if (goes.empty() && directory.lists(stays)) return;
+    if (goes.empty() && directory.lists(stays)) return directory.remove_records();
     directory.update(stays, goes, std::nullopt, [](const ListedCheckpoint& /*removed*/) {});
   } catch (...) {
     log_warning("input checkpoints in {} could not be tidied up and are tried again at the next save: {}", directory_,
@@ -264,7 +277,8 @@ std::vector<std::string> InputCheckpoints::obsolete(std::int64_t global_step, co
   const OnDisk found = on_disk(gone);
   std::vector<std::string> prefixes;
   if (!found.has(global_step)) return prefixes;
-  for (const File& file : found.inputs) {
+  CheckpointDirectory list = files_.listing(directory_);
+  for (const File& file : files_.own(found.inputs, list, global_step)) {
     if (file.first <= global_step && !found.needs(file.first)) prefixes.push_back(files_.prefix_of(directory_, file));
   }
   return prefixes;

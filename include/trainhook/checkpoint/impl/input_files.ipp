@@ -92,6 +92,21 @@ CheckpointDirectory InputFiles::listing(const std::string& directory) const {
   return CheckpointDirectory(*file_system_, directory, latest_filename_, {.lists_what_goes = false});
 }
 
+std::set<InputFiles::File> InputFiles::own(std::set<File> there, CheckpointDirectory& list, std::int64_t last) const {
+  std::set<File> known = listed(list.path());
+  if (known.empty()) known = listed(list.path());  // a network file system may miss a file once
+  const auto is_wanted = [&](std::string_view name) {
+    const auto parsed = parse(name);
+    return parsed && parsed->step && *parsed->step <= last;
+  };
+  for (const std::string& prefix : list.find_marked(is_wanted)) {
+    const auto parsed = parse(base_name(prefix));
+    known.emplace(parsed->step.value(), parsed->process);
+  }
+  if (list.lists_all()) std::erase_if(there, [&](const File& file) { return !known.contains(file); });
+  return there;
+}
+
 std::set<InputFiles::File> InputFiles::listed(const std::string& directory) const {
   std::set<File> files;
   const auto state = listing(directory).read();

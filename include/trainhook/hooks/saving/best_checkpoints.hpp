@@ -22,8 +22,8 @@ namespace trainhook::detail {
 
 /// Keeps the best checkpoints in a directory that it locks. Each contains its value as an additional tensor. It manages
 /// those that the state file lists, and those that a killed process could not list, which a file marks (see
-/// bundle_protocol.hpp); it leaves others, such as copies made by hand, alone. After a kill in a save, the next process
-/// does the rest.
+/// bundle_protocol.hpp); it leaves others, such as copies made by hand, alone: it neither removes them nor writes over
+/// them. After a kill in a save, the next process does the rest.
 class BestCheckpoints {
  public:
   /// Locks the directory, finishes interrupted saves of a killed process, and reads its checkpoints.
@@ -42,6 +42,7 @@ class BestCheckpoints {
   TRAINHOOK_DECL void restore_input(SessionRef session, std::int64_t step) const;
 
   /// Saves the session as the checkpoint of `step`, and returns its prefix.
+  /// @throws FailedPreconditionError if the checkpoint of that step in the directory is somebody else's.
   TRAINHOOK_DECL std::string save(SessionRef session, std::int64_t step, double value);
 
   /// Refreshes the hold on the directory, as a saver hook does; call it after each run.
@@ -61,6 +62,7 @@ class BestCheckpoints {
   std::shared_ptr<CheckpointClaim> claim_;
   std::optional<CheckpointDirectory> directory_;
   Saver saver_;
+  std::set<std::string> own_;  // the names of what it may replace; some are removed already
   std::vector<BestCheckpoint> best_;
   std::vector<BestCheckpoint> surplus_;  // to be removed
 };

@@ -82,7 +82,9 @@ class SaveFinisher {
       if (records && !found_.removed.empty()) attempt(directory_, [&] { file_system_.sync_directory(directory_); });
       for (const std::string& name : names) {
         const auto unlisted = unlisted_index(name);
-        if (unlisted && std::ranges::binary_search(names, bundle_index_path(unlisted->base))) continue;
+        if (unlisted && (unfinished_bases_.contains(unlisted->base) ||
+                         std::ranges::binary_search(names, bundle_index_path(unlisted->base))))
+          continue;
         if (is_temporary_name(name) && temporary_index(name).has_value() == records) remove_temporary(name);
       }
     }
@@ -120,6 +122,7 @@ class SaveFinisher {
     if (attempt(prefix, [&] { remove_data(file_system_, directory_, index.base); })) {
       if (std::ranges::find(found_.removed, prefix) == found_.removed.end()) found_.removed.push_back(prefix);
     } else {
+      unfinished_bases_.insert(index.base);
       unfinished_.insert(index.suffix);
     }
   }
@@ -156,7 +159,7 @@ class SaveFinisher {
   FileSystem& file_system_;
   const std::string& directory_;
   InterruptedSaves found_;
-  std::set<std::string> unfinished_bases_;  // of replacements that could not be completed
+  std::set<std::string> unfinished_bases_;  // of checkpoints whose replacement or removal could not be finished
   std::set<std::string> unfinished_;        // endings of the names of what could not be finished
 };
 

@@ -78,7 +78,6 @@ void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const
 std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
   const CheckpointClaim::Taken companions = claim_->take_companions(session, step, {});
   claim_->confirm_directory(step);  // before the input's commit, too
-  companions.before_model();
   const NamedTensor metric{value_name(), Tensor(value)};
   SaveRequest request{.save_path = join_path(claim_->directory, claim_->basename),
                       .global_step = step,
@@ -90,6 +89,8 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
   all.insert(all.end(), surplus_.begin(), surplus_.end());
   std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });
   const std::string expected = saver_.prefix_of(request);
+  if (!own_.contains(std::string(base_name(expected)))) directory_->expect_free(expected);
+  companions.before_model();
   directory_->mark(expected);
   std::string prefix;
   try {
@@ -98,6 +99,7 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
     directory_->unmark(expected);
     throw;
   }
+  own_.emplace(base_name(prefix));
   all.push_back({.step = step, .value = value, .prefix = prefix});
   settle(std::move(all));
   companions.after_model();
@@ -111,9 +113,10 @@ bool BestCheckpoints::ranks_before(const BestCheckpoint& a, const BestCheckpoint
 std::vector<BestCheckpoint> BestCheckpoints::read() {
   FileSystem& file_system = services_->file_system();
   std::vector<BestCheckpoint> found;
-  const std::set<std::string> own = own_names();
+  own_ = own_names();
   for (const std::string& prefix : checkpoints_listed_in(file_system, claim_->directory, claim_->basename)) {
-    if (!own.contains(std::string(base_name(prefix)))) {
+    const std::string name(base_name(prefix));
+    if (!own_.contains(name)) {
       log_info("BestCheckpointHook: checkpoint {} is not listed in its directory's state file and is left alone",
                prefix);
       continue;
@@ -127,9 +130,12 @@ std::vector<BestCheckpoint> BestCheckpoints::read() {
       } else {
         log_warning("BestCheckpointHook: checkpoint {} has no value of '{}' and is left alone", prefix,
                     options_.metric);
+        own_.erase(name);
       }
-    } catch (const Error& error) {
-      log_warning("BestCheckpointHook: checkpoint {} cannot be read and is left alone: {}", prefix, error);
+    } catch (const DataLossError& error) {
+      log_warning(
+          "BestCheckpointHook: checkpoint {} is damaged and no longer counts; only a save of its step replaces it: {}",
+          prefix, error);
     }
   }
   return found;
@@ -147,7 +153,8 @@ std::set<std::string> BestCheckpoints::own_names() {
   } catch (const DataLossError& error) {
     log_warning("BestCheckpointHook: checkpoint state of {} is ignored: {}", claim_->directory, error.what());
   }
-  for (const std::string& prefix : directory_->find_marked()) own.emplace(base_name(prefix));
+  const auto is_wanted = [this](std::string_view name) { return without_step(name) == claim_->basename; };
+  for (const std::string& prefix : directory_->find_marked(is_wanted)) own.emplace(base_name(prefix));
   return own;
 }
 
