@@ -306,4 +306,33 @@ TEST(DatasetIterator, ContinuesAfterAnElementThatFails) {
   }
 }
 
+TEST(DatasetIterator, WhatASourceThrowsIsNoDamageOfTheState) {
+  const auto fails = std::make_shared<bool>(false);
+  const Dataset dataset = Dataset::from_generator(pipelines::int_spec(), [fails] {
+    return th::Generator{.next =
+                             [](Element& element) {
+                               element.assign(1, th::Tensor(std::int64_t{1}));
+                               return true;
+                             },
+                         .save = [] { return std::string("1"); },
+                         .restore =
+                             [fails](std::string_view) {
+                               if (*fails) throw th::DataLossError("shard 7 has a wrong checksum");
+                             }};
+  });
+  DatasetIterator iterator = dataset.make_iterator();
+  const std::string state = iterator.save();
+  *fails = true;
+  try {
+    iterator.restore(state);
+    ADD_FAILURE() << "it was restored";
+  } catch (const th::UnknownError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the input pipeline cannot be brought to its saved position, which is undamaged, because its source "
+                 "or a function of it fails: shard 7 has a wrong checksum");
+  }
+  *fails = false;
+  iterator.restore(state);
+}
+
 }  // namespace

@@ -402,12 +402,14 @@ TEST(LoopSession, TakesBackWhatWasLoadedIfALoaderRefuses) {
         trace += "b takes " + saved + "\n";
         if (saved == "bad") throw std::invalid_argument("that is not a b");
       });
-  EXPECT_EQ(message_of<DataLossError>([&] {
-              load(loop, {{"weights", Tensor::of<float>({9, 9})},
-                          {"_trainhook/state/a", Tensor("a1")},
-                          {"_trainhook/state/b", Tensor("bad")}});
-            }),
-            "the saved state '_trainhook/state/b' was refused: that is not a b");
+  try {
+    load(loop, {{"weights", Tensor::of<float>({9, 9})},
+                {"_trainhook/state/a", Tensor("a1")},
+                {"_trainhook/state/b", Tensor("bad")}});
+    ADD_FAILURE() << "it was loaded";
+  } catch (const std::invalid_argument& error) {  // not a DataLossError: it says nothing about the checkpoint
+    EXPECT_STREQ(error.what(), "that is not a b");
+  }
   EXPECT_EQ(trace, "a takes a1\nb takes bad\nb takes b0\na takes a0\n");
   EXPECT_EQ(a, "a0");
   EXPECT_EQ(weights, (std::vector<float>{1, 2}));

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,6 +18,7 @@
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/scaffold.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -123,6 +126,48 @@ TEST_F(RestoringSession, KeepsAsManyCheckpointsAsIsSaid) {
 TEST_F(RestoringSession, RefusesMaxToKeepBesideAScaffold) {
   Program program(disk);
   EXPECT_THROW(program.train({.scaffold = std::make_shared<Scaffold>(), .max_to_keep = 2}, 1), InvalidArgumentError);
+}
+
+/// What a function of the program throws says nothing about the checkpoint, whatever it is.
+TEST_F(RestoringSession, AFunctionThatThrowsEndsTheStartAndNoOlderCheckpointIsTaken) {
+  testing::LogLines log;
+  const auto train = [&](bool fails) {
+    testing::ManualClock clock;
+    Floats weights{1};
+    LoopSession loop;
+    loop.variable("weights", weights);
+    loop.state(
+        "queue", [] { return std::string("2 jobs"); },
+        [&](const std::string&) {
+          if (std::exchange(fails, false)) throw std::runtime_error("the job server does not answer");
+        });
+    auto session = monitored_training_session(
+        loop, {.checkpoint_dir = "run", .save_checkpoint_steps = 1, .file_system = &disk, .clock = &clock});
+    const std::int64_t began_at = loop.global_step();
+    for (int i = 0; i < 2; ++i) session.run([&] { ++weights[0]; });
+    session.close();
+    return began_at;
+  };
+  EXPECT_EQ(train(false), 0);
+  EXPECT_THROW(train(true), std::runtime_error);
+  EXPECT_EQ(log.count("is skipped"), 0U);
+  EXPECT_EQ(log.count("E checkpoint run/model.ckpt-2 was not restored, and no other one is tried: "), 1U);
+  EXPECT_EQ(log.count("the load function of state '_trainhook/state/queue' threw"), 1U);
+  EXPECT_EQ(train(false), 2);
+}
+
+TEST_F(RestoringSession, AnInitFunctionThatReadsADamagedFileEndsTheStart) {
+  testing::LogLines log;
+  write("run/model.ckpt-8", "net/encoder");
+  write("run/model.ckpt-9", "net/encoder");
+  MonitoredTrainingSessionOptions options{.restore = RestoreRules{.missing = Missing::KeepInitial}};
+  options.scaffold = std::make_shared<Scaffold>(ScaffoldOptions{
+      .init_fn = [](const Scaffold&, SessionRef) { throw DataLossError("vocabulary.txt is damaged"); }});
+  try {
+    Program(disk).train(options, 2);
+    ADD_FAILURE() << "it began with an older checkpoint";
+  } catch (const DataLossError& error) { EXPECT_STREQ(error.what(), "vocabulary.txt is damaged"); }
+  EXPECT_EQ(log.count("is skipped"), 0U);
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ class CheckpointDirectory {
   /// Whether this object knows a mark of that checkpoint: its own, or one that it found.
   [[nodiscard]] TRAINHOOK_DECL bool has_mark_of(const std::string& prefix) const;
 
-  /// For a checkpoint that is not listed: @throws FailedPreconditionError if files of its name are there without such a
-  /// mark: they are somebody else's, and a save would replace them.
+  /// @throws FailedPreconditionError if files of that checkpoint are there which the state file does not list, without
+  /// such a mark: they are somebody else's, and a save would replace them.
   TRAINHOOK_DECL void expect_free(const std::string& prefix) const;
 
   /// Marks a checkpoint that is about to be saved; the next `update`, which lists it, removes the mark.

@@ -112,6 +112,9 @@ class StateReader {
   /// @throws DataLossError with the position in the state.
   [[noreturn]] TRAINHOOK_DECL void fail(std::string_view why) const;
 
+  /// False after a DataLossError that is not about the state: a source or a function of the pipeline threw it.
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
+
  private:
   [[nodiscard]] std::size_t remaining() const noexcept { return bytes_.size() - offset_; }
   TRAINHOOK_DECL std::string_view take(std::uint64_t size);
@@ -125,6 +128,7 @@ class StateReader {
   std::string_view bytes_;
   std::size_t offset_ = 0;
   bool allow_changed_sources_;
+  mutable bool has_failed_ = false;
 };
 
 }  // namespace trainhook::detail

@@ -189,7 +189,7 @@ struct StateArchive {
   TRAINHOOK_DECL void bytes(void* object, std::size_t size) const;
 };
 
-/// @throws DataLossError if `read` throws a standard exception or does not consume all bytes.
+/// @throws DataLossError if `read` does not consume all bytes. What `read` throws is passed on.
 TRAINHOOK_DECL void read_archive(const std::string& name, std::string_view bytes,
                                  FunctionRef<void(const StateArchive&)> read);
 

@@ -100,7 +100,8 @@ struct StateBinding {
 /// @throws ResourceExhaustedError if the stream failed, for example because there was no memory for all of it.
 [[nodiscard]] TRAINHOOK_DECL Tensor written_text(const std::string& name, FunctionRef<void(std::ostream&)> write);
 
-/// @throws DataLossError if `read` throws a standard exception or does not consume the whole text.
+/// @throws DataLossError if `read` does not consume the whole text. What `read` throws is passed on; a log line names
+/// the state.
 TRAINHOOK_DECL void read_text(const std::string& name, const std::string& text, FunctionRef<void(std::istream&)> read);
 
 template <StreamedState T>
@@ -190,22 +191,6 @@ template <StreamedState T>
   return loaded;
 }
 
-/// Turns a standard exception of the user's loader into a DataLossError; others are passed on.
-template <class Load, class Saved>
-void load_by(const std::string& name, Load& load, const Saved& saved) {
-  try {
-    load(saved);
-  } catch (const Error&) {
-    log_thrown_by("the load function of state", name, std::current_exception());
-    throw;
-  } catch (const std::exception& error) {
-    throw DataLossError("the saved state '{}' was refused: {}", name, error.what());
-  } catch (...) {
-    log_thrown_by("the load function of state", name, std::current_exception());
-    throw;
-  }
-}
-
 template <class Save, class Load>
 [[nodiscard]] StateBinding state_by(std::string name, Save save, Load load) {
   using Saved = std::remove_cvref_t<std::invoke_result_t<Save&>>;
@@ -224,9 +209,10 @@ template <class Save, class Load>
   binding.prepare = [name, load = std::move(load)](const Tensor& value) mutable -> std::function<void()> {
     return [&name, &load, value] {
       if constexpr (std::same_as<Saved, Tensor>) {
-        load_by(name, load, value);
+        call_of_user("the load function of state", name, [&] { load(value); });
       } else {
-        load_by(name, load, text_of(value));
+        const std::string& text = text_of(value);
+        call_of_user("the load function of state", name, [&] { load(text); });
       }
     };
   };

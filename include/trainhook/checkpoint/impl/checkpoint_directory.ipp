@@ -87,6 +87,9 @@ bool CheckpointDirectory::has_mark_of(const std::string& prefix) const {
 
 void CheckpointDirectory::expect_free(const std::string& prefix) const {
   if (has_mark_of(prefix) || !has_files_of(*file_system_, prefix)) return;
+  const CheckpointState now = read().value_or(CheckpointState{});  // another saver of this process may have written it
+  const auto is_it = [&](const std::string& listed) { return base_name(listed) == base_name(prefix); };
+  if (std::ranges::any_of(now.all_model_checkpoint_paths, is_it)) return;
   throw FailedPreconditionError(
       "{} is not written over: files of that name are there, and {} does not list them; they may be a copy, or were "
       "kept permanently. Move them away, or save into another directory",

@@ -14,8 +14,9 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/core/error.hpp>
+#include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
@@ -94,7 +95,7 @@ void renew_run_record(FileSystem& file_system, const std::string& directory, Run
 std::optional<RunRecord> read_run_record(FileSystem& file_system, const std::string& directory) {
   const std::string path = join_path(directory, kRunRecordFile);
   if (!file_system.exists(path)) return std::nullopt;
-  return parse_message_text<RunRecord>(read_file(file_system, path), path);
+  return parse_message_text<RunRecord>(read_from_device([&] { return read_file(file_system, path); }), path);
 }
 
 }  // namespace trainhook::detail

@@ -149,6 +149,12 @@ void DatasetIterator::restore(std::string_view state) {
   try {
     fresh->restore(reader);
   } catch (const DataLossError& error) {
+    if (!reader.has_failed()) {  // as the DataLossError that it is, it would make a session skip the checkpoint
+      throw UnknownError(
+          "the input pipeline cannot be brought to its saved position, which is undamaged, because its source or a "
+          "function of it fails: {}",
+          error.what());
+    }
     if (!has_other_sources) throw;
     throw InvalidArgumentError("the input pipeline cannot go on with other data: {}; start without this state",
                                error.what());

@@ -210,6 +210,7 @@ std::uint64_t StateReader::replay() {
 }
 
 void StateReader::fail(std::string_view why) const {
+  has_failed_ = true;
   throw DataLossError("the saved state of an input pipeline is damaged at byte {}: {}", offset_, why);
 }
 

@@ -44,11 +44,7 @@ void StateArchive::bytes(void* object, std::size_t size) const {
 
 void read_archive(const std::string& name, std::string_view bytes, FunctionRef<void(const StateArchive&)> read) {
   const StateArchive archive{.name = name, .to_read = &bytes};
-  try {
-    read(archive);
-  } catch (const Error&) { throw; } catch (const std::exception& error) {
-    throw DataLossError("the saved state '{}' was refused: {}", name, error.what());
-  }
+  read(archive);
   archive.demand(bytes.empty());
 }
 

@@ -27,14 +27,7 @@ Tensor written_text(const std::string& name, FunctionRef<void(std::ostream&)> wr
 void read_text(const std::string& name, const std::string& text, FunctionRef<void(std::istream&)> read) {
   std::istringstream in(text);
   in.imbue(std::locale::classic());
-  try {
-    read(in);
-  } catch (const Error&) {
-    log_thrown_by("operator>> of state", name, std::current_exception());
-    throw;
-  } catch (const std::exception& error) {  // such as a length that no memory has room for
-    throw DataLossError("the saved state '{}' is not what its type writes: {}", name, error.what());
-  }
+  call_of_user("operator>> of state", name, [&] { read(in); });
   if (in.fail() || !(in >> std::ws).eof())
     throw DataLossError("the saved state '{}' is not what its type writes", name);
 }

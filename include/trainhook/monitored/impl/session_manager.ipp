@@ -226,13 +226,28 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
   if (from.why_damaged) {  // before anything is loaded; an error of it is not about the checkpoint
     if (std::optional<std::string> reason = from.why_damaged(prefix)) return reason;
   }
+  std::exception_ptr in_init;  // which is not about the checkpoint, whatever it is
   try {
     if (from.restore != nullptr && from.restore->from().empty()) {
-      restore_by_rules(session, from, prefix, [&] { initialize(session, init); });
+      restore_by_rules(session, from, prefix, [&] {
+        try {
+          initialize(session, init);
+        } catch (...) {
+          in_init = std::current_exception();
+          throw;
+        }
+      });
     } else {
       from.saver->restore(session, prefix);
     }
-  } catch (const DataLossError& error) { return error.what(); }
+  } catch (const DataLossError& error) {
+    if (in_init) std::rethrow_exception(in_init);
+    return error.what();
+  } catch (const Error&) { throw; } catch (...) {  // of a function of the program, and its message names no checkpoint
+    log_error("checkpoint {} was not restored, and no other one is tried: {}", prefix,
+              describe(std::current_exception()));
+    throw;
+  }
   return std::nullopt;
 }
 

@@ -40,7 +40,10 @@ void add_generator(LoopSession& loop, std::string_view name, ::at::Generator gen
                  try {
                    target.set_state(from_tensor(value));
                  } catch (const std::exception& error) {
-                   throw DataLossError("the saved state '{}' was refused: {}", called, error.what());
+                   throw InvalidArgumentError(
+                       "LibTorch refuses the saved state '{}'; a generator of another kind, or another version of "
+                       "LibTorch, saved it: {}",
+                       called, error.what());
                  }
                };
              },
