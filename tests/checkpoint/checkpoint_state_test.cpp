@@ -142,6 +142,27 @@ TEST_F(CheckpointStateTest, AFileOfOursIsReplacedWhicheverByteIsDamaged) {
   }
 }
 
+TEST_F(CheckpointStateTest, AFileOfOursIsReplacedWhereverItIsCutOff) {
+  const auto update = [this] {
+    update_checkpoint_state(disk_, "run", {.model_checkpoint_path = "run/m-1", .last_preserved_timestamp = 3.5});
+  };
+  disk_.make_directories("run");
+  update();
+  const std::string whole = disk_.contents("run/checkpoint");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    for (const std::size_t lost : {0U, 3U}) {  // a power cut may leave the size, but not the bytes
+      disk_.write_file("run/checkpoint", whole.substr(0, size) + std::string(lost, '\0'));
+      EXPECT_NO_THROW(update()) << "cut to " << size;
+      EXPECT_EQ(disk_.contents("run/checkpoint"), whole);
+    }
+  }
+  for (const char* other : {"mine", "model_checkpoint_paths", "notes\nmodel_check", "x"}) {
+    disk_.write_file("run/checkpoint", other);
+    EXPECT_THROW(update(), FailedPreconditionError) << other;
+    EXPECT_EQ(disk_.contents("run/checkpoint"), other);
+  }
+}
+
 TEST_F(CheckpointStateTest, ReadsTheFileOfASaverAndWhateverDamageSays) {
   const auto read = [](const std::string& text) { return detail::parse_checkpoint_state(text, "run/checkpoint"); };
   const std::string text = read_file(posix_file_system(), testing::data_file("checkpoint"));

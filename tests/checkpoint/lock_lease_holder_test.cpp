@@ -3,6 +3,7 @@
 /// The file of a lock or lease names its holder, also one that an earlier version has written.
 #include <trainhook/checkpoint/lock_lease.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,13 @@ TEST(LockHolder, ItsTextIsReadAgain) {
       EXPECT_EQ(parse_holder(text.substr(0, length)), std::nullopt) << length;
   }
   EXPECT_NE(detail::new_holder().id, detail::new_holder().id);
+}
+
+TEST(LockHolder, ItsTextIsKnownWhereverItIsCutOff) {
+  const std::string whole = holder_text("lock", detail::new_holder());
+  for (std::size_t size = 1; size <= whole.size(); ++size)
+    EXPECT_TRUE(detail::is_holder_text(whole.substr(0, size))) << size;
+  for (const char* other : {"x", "trainhook's", "training notes"}) EXPECT_FALSE(detail::is_holder_text(other)) << other;
 }
 
 TEST(LockHolder, OtherTextNamesNobody) {

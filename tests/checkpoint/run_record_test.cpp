@@ -75,6 +75,15 @@ TEST_F(RunRecordTest, ThatIsDamagedIsReplaced) {
   EXPECT_EQ(read_run_record(disk, "run"), record);
 }
 
+TEST_F(RunRecordTest, ThatIsCutOffIsReplaced) {
+  write_run_record(disk, "run", record);
+  const std::string whole = disk.contents("run/run.pbtxt");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    disk.write_file("run/run.pbtxt", whole.substr(0, size));
+    EXPECT_NO_THROW(renew_run_record(disk, "run", record)) << "cut to " << size;
+  }
+}
+
 TEST_F(RunRecordTest, SaysWhatDiffers) {
   RunRecord now = record;
   EXPECT_EQ(record.differences(now), "");

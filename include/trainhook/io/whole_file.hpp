@@ -12,9 +12,9 @@
 ///     a pipe or a device               is appended to; it is never opened for reading, replaced or cut
 ///     a directory, a disk, a socket    is refused
 ///
-/// A file is known by its contents: one of a format by how it begins, a log also by the checksum in the checkpoint.
-/// Temporary files have a number in their names that only this library makes. Names that are random are created and
-/// must not exist.
+/// A file is known by its contents: one of a format by how it begins, however short it is; a log also by the checksum
+/// in the checkpoint. Temporary files have a number in their names that only this library makes. Names that are random
+/// are created and must not exist.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ TRAINHOOK_DECL std::uint64_t temporary_number();
 /// What `path` names, for a writer. @throws FailedPreconditionError for a directory, a disk or a socket.
 [[nodiscard]] TRAINHOOK_DECL PathTarget target_to_write(FileSystem& file_system, const std::string& path);
 
-/// Whether the beginning of a file, which has bytes, is that of a file that this library writes there.
+/// Whether the beginning of a file, which has bytes, is that of a file that this library writes there. It also knows
+/// one that was cut off after any byte, so that what a disk has shortened is replaced and does not end each start.
 using IsOwn = bool (*)(std::string_view beginning);
 
 /// @throws FailedPreconditionError for a file that `is_own` does not know, unless it is blank.

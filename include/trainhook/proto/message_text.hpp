@@ -99,7 +99,8 @@ template <ProtoMessage M>
   return text_from_wire(message_bytes(message), kTextFields<M>);
 }
 
-/// Whether a line has one of `fields`, as in the text form of a message.
+/// Whether a line has one of `fields`, as in the text form of a message, or the text was cut off in the first one's
+/// name.
 [[nodiscard]] TRAINHOOK_DECL bool has_line_of(std::string_view text, std::span<const TextField> fields);
 
 /// Whether a text may be the beginning of the text form of a message `M`, damaged or not. For `write_file_atomically`.

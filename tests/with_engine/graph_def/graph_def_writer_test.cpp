@@ -218,6 +218,13 @@ TEST(GraphDefWriter, AFileIsAGraphByItsFirstFieldsOrALineOfItsText) {
     identity(constant(graph, Tensor(1.0F), std::string(length, 'x')));
     EXPECT_TRUE(detail::is_graph_def(as_graph_def(graph))) << length;
     EXPECT_TRUE(detail::is_graph_def(as_graph_def_text(graph))) << length;
+    for (const std::string& whole : {as_graph_def(graph), as_graph_def_text(graph)}) {
+      for (std::size_t cut = 1; cut < (std::min)(whole.size(), std::size_t{100}); ++cut) {
+        const std::string_view beginning = std::string_view(whole).substr(0, cut);
+        const bool is_blank = beginning == "\n" || beginning == "\n\n";  // which is replaced, whoever wrote it
+        EXPECT_TRUE(is_blank || detail::is_graph_def(beginning)) << length << ", cut to " << cut;
+      }
+    }
   }
   for (const std::string_view other : {"\n# Notes\n", "\n", "\n\n", "a diary", ""})
     EXPECT_FALSE(detail::is_graph_def(other)) << other;

@@ -59,7 +59,8 @@ std::optional<LockHolder> parse_holder(std::string_view text) {
 }
 
 bool is_holder_text(std::string_view text) {
-  return text.starts_with("trainhook ") || text.find("\nboot ") != std::string_view::npos;
+  constexpr std::string_view kStart = "trainhook ";
+  return text.starts_with(kStart) || kStart.starts_with(text) || text.find("\nboot ") != std::string_view::npos;
 }
 
 std::optional<std::string> read_holder_text(FileSystem& file_system, const std::string& path) {

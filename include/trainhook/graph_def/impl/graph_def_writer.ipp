@@ -64,10 +64,12 @@ void write_graph_file(FileSystem& file_system, const std::string& path, const Gr
 bool is_graph_def(std::string_view beginning) {
   constexpr std::string_view kFirstField = "\n";  // its tag: a graph's first node, and in that its name
   const auto is_last = [](char byte) { return (static_cast<unsigned char>(byte) & 0x80U) == 0; };
-  std::string_view name = beginning.substr((std::min)(beginning.size(), std::size_t{1}));
-  const auto length = std::ranges::find_if(name, is_last);
-  name = length == name.end() ? std::string_view() : std::string_view(length + 1, name.end());
-  return (beginning.starts_with(kFirstField) && name.starts_with(kFirstField)) ||
+  constexpr std::size_t kMostLength = 5;  // of the node's length, a varint
+  const std::string_view rest = beginning.substr((std::min)(beginning.size(), std::size_t{1}));
+  const auto length = static_cast<std::size_t>(std::ranges::find_if(rest, is_last) - rest.begin()) + 1;
+  const bool is_cut_off = !rest.empty() && rest != "\n" && rest.size() <= length && rest.size() <= kMostLength;
+  return (beginning.starts_with(kFirstField) &&
+          (is_cut_off || rest.substr((std::min)(length, rest.size())).starts_with(kFirstField))) ||
          looks_like_text_of<GraphMessage>(beginning);
 }
 

@@ -60,6 +60,7 @@ inline bool may_replace(FileSystem& file_system, const std::string& path, IsOwn 
     std::string beginning(static_cast<std::size_t>((std::min)(file->size(), kEnough)), '\0');
     file->read_at(0, std::as_writable_bytes(std::span(beginning)));
     constexpr std::string_view kBlank("\0 \t\r\n", 5);  // NULs: a power cut may leave them
+    beginning.erase(beginning.find_last_not_of('\0') + 1);
     return beginning.find_first_not_of(kBlank) == std::string::npos || is_own(beginning);
   } catch (const NotFoundError&) { return true; } catch (const DataLossError&) {
     return true;

@@ -164,6 +164,8 @@ void print_from_wire(TextProtoPrinter& printer, std::string_view bytes, std::spa
 }
 
 bool has_line_of(std::string_view text, std::span<const TextField> fields) {
+  const auto is_cut_off = [text](const TextField& field) { return field.name.starts_with(text); };
+  if (!text.empty() && std::ranges::any_of(fields, is_cut_off)) return true;
   const auto skip_space = [](std::string_view& line) {
     line.remove_prefix((std::min)(line.find_first_not_of(" \t\r"), line.size()));
   };

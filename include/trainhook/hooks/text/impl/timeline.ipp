@@ -97,7 +97,9 @@ inline std::vector<TracedNode> traced_nodes(const RunMetadata& metadata, const G
 
 inline constexpr std::string_view kTraceBeginning = R"({"traceEvents":)";
 
-bool is_chrome_trace(std::string_view beginning) { return beginning.starts_with(kTraceBeginning); }
+bool is_chrome_trace(std::string_view beginning) {
+  return beginning.starts_with(kTraceBeginning) || kTraceBeginning.starts_with(beginning);
+}
 
 /// `sum = AddV2(a, b)`
 inline std::string timeline_label(const TracedNode& node) {
