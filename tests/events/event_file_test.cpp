@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -118,6 +120,23 @@ TEST(EventFile, IsMadeAgainIfItWasRemovedOrReplaced) {
   EXPECT_EQ(log.count("was removed or replaced, and the events in it are gone"), 2U);
   file.write("four");
   EXPECT_TRUE(disk.contents(file.path()).ends_with("threefour"));
+}
+
+TEST(EventFile, IsGivenUpIfItsDirectoryIsReplacedByAFile) {
+  const support::TemporaryFolder folder;
+  FileSystem& disk = posix_file_system();
+  FixedClock clock;
+  const testing::LogLines log;
+  detail::EventFile file(disk, clock, folder.file("eval"), "");
+  file.write("one");
+  std::filesystem::remove_all(folder.file("eval"));
+  write_file_atomically(disk, folder.file("eval"), "a file");
+  EXPECT_THROW(file.write("two"), Error);
+  EXPECT_EQ(log.count("was removed or replaced, and the events in it are gone"), 1U);
+  EXPECT_THROW(file.write("three"), Error) << "each is counted as lost";
+  disk.remove_file(folder.file("eval"));
+  file.write("four");
+  EXPECT_TRUE(read_file(disk, file.path()).ends_with("four"));
 }
 
 TEST(EventFile, IsNotGivenUpIfItCannotBeLookedAt) {

@@ -167,6 +167,65 @@ TEST(RowFile, KeepsACopyOfRowsThatMayBeOfAnotherRun) {
   EXPECT_FALSE(disk.exists("run/log.3"));
 }
 
+TEST(RowFile, SaysSoIfItsRowsAreGoneAndGoesOn) {
+  constexpr std::string_view kLost =
+      "W TestHook: run/log was removed, emptied or cut during the run, and rows that were in it are gone; later rows "
+      "follow what is there now";
+  RowFormat without_header = kPlain;
+  without_header.header = nullptr;
+  for (const RowFormat& format : {kPlain, without_header}) {
+    const std::string header = format.header == nullptr ? "" : "# loss\n";
+    const auto after = [&](const auto& damage) {
+      LogLines log;
+      MemoryFileSystem disk;
+      RowFile file(disk, "run/log", {"loss"}, format, 0);
+      file.append(1, "1 a\n");
+      file.append(2, "2 b\n");
+      damage(disk);
+      file.append(3, "3 c\n");
+      file.append(4, "4 d\n");
+      file.sync();
+      EXPECT_EQ(log.count(kLost), 1U);
+      EXPECT_EQ(file.last_step(), 4);
+      EXPECT_EQ(file.written()->size, disk.contents("run/log").size());
+      EXPECT_EQ(file.written()->crc, crc32c::value(disk.contents("run/log")));
+      file.close();
+      return disk.contents("run/log");
+    };
+    EXPECT_EQ(after([](MemoryFileSystem& disk) { disk.remove_file("run/log"); }), header + "3 c\n4 d\n");
+    EXPECT_EQ(after([](MemoryFileSystem& disk) {
+                disk.remove_file("run/log");
+                disk.remove_directory("run");
+              }),
+              header + "3 c\n4 d\n");
+    EXPECT_EQ(after([](MemoryFileSystem& disk) { disk.truncate("run/log", 0); }), header + "3 c\n4 d\n");
+    EXPECT_EQ(after([&](MemoryFileSystem& disk) { disk.truncate("run/log", header.size() + 6); }),
+              header + "1 a\n3 c\n4 d\n");
+  }
+}
+
+TEST(RowFile, SaysSoAtACheckpointIfItsRowsAreGone) {
+  LogLines log;
+  MemoryFileSystem disk;
+  RowFile file(disk, "run/log", {"loss"}, kPlain, 0);
+  file.append(1, "1 a\n");
+  disk.remove_file("run/log");
+  file.sync();
+  EXPECT_EQ(log.count("run/log was removed, emptied or cut"), 1U);
+  EXPECT_EQ(disk.contents("run/log"), "# loss\n");
+}
+
+TEST(RowFile, DoesNotGoOnInWhatAnotherProgramPutInItsPlace) {
+  const LogLines quiet;
+  MemoryFileSystem disk;
+  RowFile file(disk, "run/log", {"loss"}, kPlain, 0);
+  file.append(1, "1 a\n");
+  disk.remove_file("run/log");
+  disk.write_file("run/log", "notes\n");
+  EXPECT_THROW(file.append(2, "2 b\n"), FailedPreconditionError);
+  EXPECT_EQ(disk.contents("run/log"), "notes\n");
+}
+
 TEST(RowFile, HasOneWriter) {
   MemoryFileSystem disk;
   disk.make_link("run/link", "log");

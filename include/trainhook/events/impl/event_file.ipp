@@ -87,7 +87,9 @@ bool EventFile::look() {
   try {
     const std::uint64_t size = file_system_.file_size(writer_->path());
     return size >= std::exchange(seen_size_, size);  // some file systems tell a size later, but none a smaller one
-  } catch (const NotFoundError&) { return false; } catch (const Error&) {  // nobody knows
+  } catch (const NotFoundError&) { return false; } catch (const FailedPreconditionError&) {  // its directory is a file
+    return false;
+  } catch (const Error&) {  // nobody knows
     return true;
   }
 }

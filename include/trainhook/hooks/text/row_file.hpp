@@ -50,7 +50,8 @@ struct WrittenRows {
 /// Appends rows immediately; they are durable after `sync`. If that fails, the next call writes the rows since the last
 /// `sync` again, because the system no longer tells whether it has them. No other RowFile, of any process, can have the
 /// file open.
-/// A pipe or a device gets the header and the rows, and nothing is cut off.
+/// If the file was removed, emptied or cut during the run, a warning says that rows are gone, and later rows follow
+/// what is there now. A pipe or a device gets the header and the rows, and nothing is cut off.
 class RowFile {
  public:
   /// Continues the file at `path`: keeps the rows of steps up to `last_step` and cuts off those after them and a torn
@@ -68,6 +69,7 @@ class RowFile {
   /// All that is in the file; nothing for a pipe or a device.
   [[nodiscard]] const std::optional<WrittenRows>& written() const noexcept { return written_; }
 
+  /// @throws FailedPreconditionError if another program wrote what is in the place of the file now.
   TRAINHOOK_DECL void append(std::int64_t step, const std::string& line);
   TRAINHOOK_DECL void sync();
   TRAINHOOK_DECL void close();
@@ -83,6 +85,13 @@ class RowFile {
   TRAINHOOK_DECL void keep_copy(FileSystem& file_system, const std::string& target, const std::string& text) const;
   TRAINHOOK_DECL void write(const std::string& text);
 
+  /// Opens the file to append to the first `kept` bytes of `text`, which is in it.
+  TRAINHOOK_DECL void open(std::string_view text, std::size_t kept);
+
+  /// Opens the file again, with a warning, if it has lost rows.
+  TRAINHOOK_DECL void reopen_if_lost();
+  [[nodiscard]] TRAINHOOK_DECL bool has_lost_rows();
+
   /// For a sync that failed: keeps what came after the one before.
   TRAINHOOK_DECL void prepare_repair() noexcept;
 
@@ -93,11 +102,13 @@ class RowFile {
   FileSystem* file_system_;
   const RowFormat* format_;
   std::string path_;
+  std::string header_;
   std::unique_ptr<FileLock> lock_;  // null: the file system has none
   std::unique_ptr<WritableFile> file_;
   std::optional<WrittenRows> written_;
   std::optional<std::int64_t> last_step_;
   std::uint64_t durable_ = 0;             // the size at the last sync
+  std::uint64_t seen_size_ = 0;           // of what the path leads to, when it was looked at last
   std::optional<std::string> rewritten_;  // after a sync that failed: what is written again
   bool synced_ = true;
 };

@@ -5,7 +5,9 @@
 
 #include <trainhook/hooks/text/row_file.hpp>
 
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,36 +45,66 @@ std::string cell_of(const Tensor& tensor, const std::string& column, const RowFo
 
 RowFile::RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
                  const RowFormat& format, std::int64_t last_step, const std::optional<WrittenRows>& written)
-    : file_system_(&file_system), format_(&format), path_(std::move(path)) {
-  const std::string header = format.header != nullptr ? format.header(columns) : std::string();
+    : file_system_(&file_system),
+      format_(&format),
+      path_(std::move(path)),
+      header_(format.header != nullptr ? format.header(columns) : std::string()) {
   const PathTarget target = target_to_write(file_system, path_);
   if (target.kind == PathKind::Stream) {
     file_ = file_system.open_appendable(path_);
-    write(header);
+    write(header_);
     return;
   }
-  const std::string directory = parent_path(target.path);
-  file_system.make_directories(directory);
+  file_system.make_directories(parent_path(target.path));
   take_lock(file_system);
   const std::string text = file_system.exists(path_) ? read_file(file_system, path_) : std::string();
   expect_written(text, written);
-  const auto [kept, cut] = divide(text, header, last_step);
+  const auto [kept, cut] = divide(text, header_, last_step);
   if (cut > 0) {
-    const bool has_own_rows = written && written->size > header.size();  // a header alone may be another run's
+    const bool has_own_rows = written && written->size > header_.size();  // a header alone may be another run's
     if (!has_own_rows) keep_copy(file_system, target.path, text);
     log_info("{}: cut {} rows off {}: they are of steps after {}, which the run repeats.", format.hook, cut, path_,
              last_step);
   }
-  if (kept < text.size()) file_system.truncate(path_, kept);
-  file_ = file_system.open_appendable(path_);
-  written_ = WrittenRows{.size = kept, .crc = crc32c::value(std::string_view(text).substr(0, kept))};
-  if (kept == 0) write(header);
+  open(text, kept);
+}
+
+void RowFile::open(std::string_view text, std::size_t kept) {
+  if (kept < text.size()) file_system_->truncate(path_, kept);
+  file_ = file_system_->open_appendable(path_);
+  written_ = WrittenRows{.size = kept, .crc = crc32c::value(text.substr(0, kept))};
+  seen_size_ = kept;
+  if (kept == 0) write(header_);
   durable_ = kept;
   synced_ = false;
   try {
     sync();
-    file_system.sync_directory(directory);
-  } catch (const Error& error) { log_warning("{}: {}; the next checkpoint tries again", format.hook, error.what()); }
+    file_system_->sync_directory(parent_path(file_system_->resolve(path_).path));
+  } catch (const Error& error) { log_warning("{}: {}; the next checkpoint tries again", format_->hook, error.what()); }
+}
+
+bool RowFile::has_lost_rows() {
+  if (!written_ || rewritten_) return false;  // a stream, or a file of which `repair` knows more
+  try {
+    const std::uint64_t size = file_system_->file_size(path_);
+    return size < std::exchange(seen_size_, size);  // some file systems tell a size later, but none a smaller one
+  } catch (const NotFoundError&) { return true; } catch (const Error&) {  // nobody knows
+    return false;
+  }
+}
+
+void RowFile::reopen_if_lost() {
+  if (!has_lost_rows()) return;
+  log_warning(
+      "{}: {} was removed, emptied or cut during the run, and rows that were in it are gone; later rows follow what is "
+      "there now",
+      format_->hook, path_);
+  file_.reset();
+  lock_.reset();
+  file_system_->make_directories(parent_path(target_to_write(*file_system_, path_).path));
+  take_lock(*file_system_);
+  const std::string text = file_system_->exists(path_) ? read_file(*file_system_, path_) : std::string();
+  open(text, divide(text, header_, (std::numeric_limits<std::int64_t>::max)()).first);
 }
 
 void RowFile::take_lock(FileSystem& file_system) {
@@ -180,12 +212,15 @@ void RowFile::write(const std::string& text) {
 }
 
 void RowFile::append(std::int64_t step, const std::string& line) {
+  reopen_if_lost();
   write(line);
+  static_cast<void>(has_lost_rows());  // the size from now on
   last_step_ = step;
 }
 
 void RowFile::sync() {
   if (synced_) return;
+  reopen_if_lost();
   repair();
   try {
     file_->sync();
