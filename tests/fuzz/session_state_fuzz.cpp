@@ -78,15 +78,18 @@ const std::vector<std::pair<std::string, th::Tensor>>& saved() {
 }
 
 std::string bytes_of(const th::Tensor& tensor) {
-  if (tensor.dtype() == th::DType::String) return tensor.num_elements() == 0 ? "" : tensor.data<std::string>()[0];
+  if (tensor.dtype() == th::DType::String) return tensor.num_elements() == 0 ? "" : tensor.data<std::string>().back();
   const auto bytes = tensor.bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 /// A tensor of the type of `like` with other contents.
 th::Tensor with_contents(const th::Tensor& like, std::string_view contents) {
-  if (like.dtype() == th::DType::String) return th::Tensor(std::string(contents));
   th::Tensor tensor = like;
+  if (like.dtype() == th::DType::String) {
+    if (like.num_elements() > 0) tensor.mutable_data<std::string>().back() = contents;
+    return tensor;
+  }
   const std::string bytes = bytes_of(like);
   const auto into = tensor.mutable_bytes();
   for (std::size_t i = 0; i < into.size(); ++i)

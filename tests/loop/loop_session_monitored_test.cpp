@@ -24,6 +24,8 @@
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
+#include "expect_error.hpp"
+
 namespace trainhook {
 namespace {
 
@@ -176,6 +178,33 @@ TEST_F(LoopSessionMonitoredTest, WhatGrewIsRestoredIntoWhatIsSmall) {
   EXPECT_EQ(whole.is_lit.size(), 40U);
 }
 
+struct FloatInt {
+  float rate = 0.5F;
+  std::int32_t patience = 7;
+};
+struct IntFloat {
+  std::int32_t patience = 7;
+  float rate = 0.5F;
+};
+
+TEST_F(LoopSessionMonitoredTest, StateOfAnotherTypeEndsTheStartAndIsNotDamage) {
+  const auto start = [&]<class Object>(Object object, std::int64_t last_step) {
+    LoopSession loop;
+    loop.state("object", object);
+    auto session = monitored_training_session(loop, options(last_step));
+    while (!session.should_stop()) session.run([] {});
+    session.close();
+  };
+  start(FloatInt(), 20);
+  testing::expect_error<InvalidArgumentError>(
+      {"'_trainhook/state/object' is {float32, int32} in 8 bytes in the checkpoint and {int32, float32} in 8 bytes in",
+       "give it the type that was saved, or another name"},
+      [&] { start(IntFloat(), 30); });
+  EXPECT_EQ(log.lines.find("is skipped"), std::string::npos) << log.lines;
+  start(FloatInt(), 30);
+  EXPECT_TRUE(disk.exists("run/model.ckpt-30.index"));
+}
+
 TEST_F(LoopSessionMonitoredTest, SavesUnderItsOwnNames) {
   Trainer trainer;
   train(trainer, 10);
@@ -186,7 +215,7 @@ TEST_F(LoopSessionMonitoredTest, SavesUnderItsOwnNames) {
       lines += fmt::format("{} {}{}\n", name, dtype_name(entry.dtype), entry.shape);
   }
   EXPECT_EQ(lines,
-            "_trainhook/state/noise string[]\n_trainhook/state/samples int64[]\nglobal_step int64[]\nvelocity "
+            "_trainhook/state/noise string[1,2]\n_trainhook/state/samples int64[]\nglobal_step int64[]\nvelocity "
             "float32[2,1]\nweights "
             "float32[2]\n");
 }

@@ -110,7 +110,9 @@ class LoopSession : public RunForms<LoopSession, true> {
 
   /// Saves and restores `object` with the variables: a generator of `<random>`, a number or string, a trivially
   /// copyable object without pointers, or a container, optional, pair or tuple of such. A struct has a `visit_state`,
-  /// and each member is a state of its own, `name/member`.
+  /// and each member is a state of its own, `name/member`. What the type shows of itself is saved, too: the kinds and
+  /// sizes of its items, members with their names in a visit_state, and only size and alignment of a class that hides
+  /// its members. A state that was saved as another type is not read: an InvalidArgumentError ends the start.
   template <LoopState T>
   void state(std::string_view name, T& object) {
     if constexpr (detail::VisitedState<T>) {

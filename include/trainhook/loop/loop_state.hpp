@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -22,82 +23,11 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/loop/state_binding.hpp>
+#include <trainhook/loop/state_form.hpp>
 
 namespace trainhook {
 
 namespace detail {
-
-/// Shows whether there is a `visit_state`.
-struct AnyVisitor {
-  template <class Member>
-  void operator()(std::string_view /*name*/, Member& /*member*/) const {}
-};
-
-/// A struct with a function `visit_state(visit, object)` beside it, which calls `visit("name", member)` for each member
-/// that is state: always for the same ones, in the same order.
-template <class T>
-concept VisitedState = requires(T& object, const AnyVisitor& visit) { visit_state(visit, object); };
-
-/// A container that is filled from its beginning to its end. An unordered one might iterate in another order then.
-template <class T>
-concept FilledContainer = requires(T& container) {
-  container.size();
-  container.clear();
-  container.insert(container.end(), *container.begin());
-} && !requires { typename T::hasher; };
-
-template <class T>
-struct ItemType {
-  using Type = typename T::value_type;
-};
-template <class T>
-  requires requires { typename T::mapped_type; }
-struct ItemType<T> {
-  using Type = std::pair<typename T::key_type, typename T::mapped_type>;
-};
-/// What a container holds; for a map a pair whose key can be changed.
-template <FilledContainer T>
-using ItemOf = typename ItemType<T>::Type;
-
-/// A container whose elements become a tensor.
-template <class T>
-concept ElementContainer = FilledContainer<T> && TensorElement<ItemOf<T>>;
-
-template <class T>
-concept OptionalValue = requires(T& object) {
-  object.has_value();
-  object.reset();
-  object.emplace();
-  object.emplace(*object);
-};
-
-template <class T>
-concept TupleLike = requires(T& object) {
-  std::tuple_size<T>::value;
-  std::get<0>(object);
-};
-
-/// Whether there are structs with a `visit_state` in an array, optional or tuple, whose bytes are not its state then.
-template <class T>
-[[nodiscard]] constexpr bool has_visited_parts() {
-  if constexpr (VisitedState<T>) {
-    return true;
-  } else if constexpr (std::is_array_v<T>) {
-    return has_visited_parts<std::remove_extent_t<T>>();
-  } else if constexpr (OptionalValue<T>) {
-    return has_visited_parts<typename T::value_type>();
-  } else if constexpr (TupleLike<T>) {
-    return []<std::size_t... Part>(std::index_sequence<Part...>) {
-      return (has_visited_parts<std::tuple_element_t<Part, T>>() || ...);
-    }(std::make_index_sequence<std::tuple_size_v<T>>());
-  } else {
-    return false;
-  }
-}
-
-/// An object whose bytes are its state.
-template <class T>
-concept RawState = PlainState<T> && !has_visited_parts<T>();
 
 /// Whether a StateArchive takes a `T`.
 template <class T>
@@ -203,9 +133,12 @@ template <LoopState T>
 [[nodiscard]] StateBinding state_of(std::string name, T& object) {
   StateBinding binding{.name = name, .dtype = DType::String, .shape = Shape{}, .is_generator = RandomGenerator<T>};
   if constexpr (StreamedState<T>) {
-    binding.save = [name, &object] { return save_streamed(name, object); };
-    binding.prepare = [name, &object](const Tensor& value) {
-      return set_to(object, load_streamed(name, object, text_of(value)));
+    binding.shape = PartialShape();
+    binding.save = [name, form = form_of<T>(), &object] {
+      return text_with_form(form, text_of(save_streamed(name, object)));
+    };
+    binding.prepare = [name, form = form_of<T>(), &object](const Tensor& value) {
+      return set_to(object, load_streamed(name, object, text_of_form(name, form, value)));
     };
   } else if constexpr (TensorElement<T>) {
     binding.dtype = dtype_of<T>;
@@ -213,14 +146,13 @@ template <LoopState T>
     binding.prepare = [&object](const Tensor& value) { return set_to(object, value.scalar<T>()); };
   } else if constexpr (RawState<T>) {
     binding.dtype = DType::UInt8;
-    binding.shape = Shape{sizeof(T)};
-    binding.save = [&object] {
-      Tensor bytes = Tensor::uninitialized(DType::UInt8, Shape{sizeof(T)});
-      std::memcpy(bytes.overwrite_bytes().data(), &object, sizeof(T));
-      return bytes;
+    binding.shape = PartialShape();
+    binding.save = [form = form_of<T>(), &object] {
+      return bytes_with_form(form, std::as_bytes(std::span(&object, 1)));
     };
-    binding.prepare = [&object](const Tensor& value) -> std::function<void()> {
-      return [&object, value] { std::memcpy(static_cast<void*>(&object), value.bytes().data(), sizeof(T)); };
+    binding.prepare = [name, form = form_of<T>(), &object](const Tensor& value) -> std::function<void()> {
+      const std::span<const std::byte> bytes = bytes_of_form(name, form, sizeof(T), value);
+      return [&object, value, bytes] { std::memcpy(static_cast<void*>(&object), bytes.data(), sizeof(T)); };
     };
   } else if constexpr (ElementContainer<T>) {
     using Element = ItemOf<T>;
@@ -241,14 +173,15 @@ template <LoopState T>
     };
   } else {
     if constexpr (FilledContainer<T>) binding.is_generator = RandomGenerator<ItemOf<T>>;
-    binding.save = [name, &object] {
+    binding.shape = PartialShape();
+    binding.save = [name, form = form_of<T>(), &object] {
       std::string text;
       call_of_user("visit_state of state", name, [&] { StateArchive{.name = name, .written = &text}(name, object); });
-      return Tensor(std::string_view(text));
+      return text_with_form(form, text);
     };
-    binding.prepare = [name, &object](const Tensor& value) {
+    binding.prepare = [name, form = form_of<T>(), &object](const Tensor& value) {
       T loaded = object;
-      read_archive(name, text_of(value), [&](const StateArchive& archive) { archive(name, loaded); });
+      read_archive(name, text_of_form(name, form, value), [&](const StateArchive& archive) { archive(name, loaded); });
       return set_to(object, std::move(loaded));
     };
   }

@@ -25,6 +25,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/user_call.hpp>
+#include <trainhook/loop/aggregate_members.hpp>
 
 namespace trainhook {
 
@@ -40,8 +41,23 @@ concept StreamedState = std::copyable<T> && requires(std::ostream& out, std::ist
 
 namespace detail {
 
-/// Whether a value of this type is an address, or a view, an iterator or an array of them: nothing that another process
-/// could use.
+template <class T>
+[[nodiscard]] constexpr bool holds_addresses();
+
+template <class List>
+inline constexpr bool kAnyHoldsAddresses = false;
+template <template <class...> class List, class... Item>
+inline constexpr bool kAnyHoldsAddresses<List<Item...>> = (holds_addresses<Item>() || ...);
+
+/// One of several types, as std::variant is.
+template <class T>
+concept VariantValue = requires(const T& item) {
+  item.index();
+  item.valueless_by_exception();
+};
+
+/// Whether a value of this type is an address, or a view, an iterator, or has one of them in it as far as the type
+/// shows: nothing that another process could use.
 template <class T>
 [[nodiscard]] constexpr bool holds_addresses() {
   using Item = std::remove_all_extents_t<T>;
@@ -52,6 +68,10 @@ template <class T>
     return true;
   } else if constexpr (requires(const Item& item) { item.has_value(); }) {
     return holds_addresses<typename Item::value_type>();
+  } else if constexpr (VariantValue<Item>) {
+    return kAnyHoldsAddresses<Item>;
+  } else if constexpr (std::is_aggregate_v<Item> && kAnyHoldsAddresses<MembersOf<Item>>) {
+    return true;
   } else {
     return requires(const Item& item) { *item; } || requires(const Item& item) {
       typename Item::type;
@@ -62,8 +82,9 @@ template <class T>
 
 }  // namespace detail
 
-/// Objects whose bytes are their value; no addresses, no views and no functions. A struct cannot be looked into: what
-/// its members point to is not saved, and after a restart they point nowhere.
+/// Objects whose bytes are their value; no addresses, no views and no functions. Only an aggregate without a base and
+/// with up to 16 members can be looked into: what members of other classes point to is not saved, and after a restart
+/// they point nowhere.
 template <class T>
 concept PlainState = std::is_trivially_copyable_v<T> && !detail::holds_addresses<T>() && !std::is_empty_v<T> &&
                      !std::is_const_v<T> && !requires { &T::operator(); };
