@@ -197,6 +197,68 @@ TEST(LoopState, EachMemberOfAStructIsAState) {
   EXPECT_EQ(loop.saved_value(prefix + "neighbours"), Tensor::of<std::int32_t>({7}));
 }
 
+/// Saves `saved`, and loads it over `object`.
+template <class T>
+void load_from(T& object, T saved) {
+  load(detail::state_of("s", object), detail::state_of("s", saved).save());
+  EXPECT_EQ(object, saved);
+}
+
+TEST(LoopState, ElementsOfAVectorOfTheSavedSizeKeepTheirAddress) {
+  std::vector<Cell> cells(2);
+  const Cell& cell = cells[1];
+  load_from(cells, {{.heat = 1}, {.heat = 2, .neighbours = {3}}});
+  EXPECT_EQ(&cell, &cells[1]);
+  EXPECT_EQ(cell.heat, 2);
+
+  std::vector<float> numbers{1, 2, 3};
+  const float& number = numbers[2];
+  load_from(numbers, {4, 5, 6});
+  EXPECT_EQ(&number, &numbers[2]);
+
+  std::vector<bool> bits{true, false};
+  load_from(bits, {false, false});
+  std::string text = "before";
+  const char* const letter = &text[5];
+  load_from(text, std::string("behind"));
+  EXPECT_EQ(letter, &text[5]);
+}
+
+TEST(LoopState, WhatIsNestedIsSetInPlaceAsFarAsSizesAndKeysAreThoseSaved) {
+  using Groups = std::map<std::string, std::vector<std::optional<std::string>>>;
+  std::pair<int, Groups> groups{1, {{"a", {"x", {}}}, {"b", {"y"}}}};
+  const std::optional<std::string>& first = groups.second["a"][0];
+  const std::string& word = *groups.second["b"][0];
+  const auto& other = groups.second["b"];
+  load_from(groups, {2, {{"a", {"u", "v"}}, {"b", {"w"}}}});
+  EXPECT_EQ(&first, &groups.second["a"][0]);
+  EXPECT_EQ(&word, &*groups.second["b"][0]);
+  load_from(groups, {2, {{"a", {"u", "v"}}, {"b", {"w", "z"}}}});
+  EXPECT_EQ(&first, &groups.second["a"][0]);
+  EXPECT_EQ(&other, &groups.second["b"]);
+  load_from(groups, {2, {{"a", {"u", "v"}}, {"c", {"w", "z"}}}});
+
+  std::map<double, int> signs{{0.0, 1}};
+  load_from(signs, {{-0.0, 2}});
+  EXPECT_TRUE(std::signbit(signs.begin()->first)) << "the key has the saved bits";
+}
+
+struct Watched {
+  int value = 0;
+  const char* watcher = nullptr;  // of this process, no state
+  friend bool operator==(const Watched& a, const Watched& b) { return a.value == b.value; }
+};
+void visit_state(const auto& visit, Watched& watched) { visit("value", watched.value); }
+
+TEST(LoopState, MembersThatAreNoStateStayInElementsThatAreThere) {
+  std::vector<Watched> all{{1, "first"}, {2, "second"}};
+  load_from(all, {{3}, {4}, {5}});
+  EXPECT_STREQ(all[1].watcher, "second");
+  EXPECT_EQ(all[2].watcher, nullptr);
+  load_from(all, {{6}});
+  EXPECT_STREQ(all[0].watcher, "first");
+}
+
 /// Whether a state of this type takes the bytes; if not, the object keeps its value.
 template <class T>
 bool takes(T object, const std::string& bytes) {

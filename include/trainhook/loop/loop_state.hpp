@@ -89,8 +89,16 @@ struct StateArchive {
       if (written != nullptr) {
         for (const auto& item : object) (void)pass(item);
       } else {
-        object.clear();
-        for (std::uint64_t i = 0; i < count; ++i) object.insert(object.end(), pass(ItemOf<T>()));
+        std::uint64_t i = 0;
+        if constexpr (requires { object.front() = ItemOf<T>(), object.erase(object.begin(), object.end()); } &&
+                      std::is_lvalue_reference_v<decltype(*object.begin())>) {  // members that are no state stay
+          auto item = object.begin();
+          for (; i < count && item != object.end(); ++i, ++item) (*this)(member, *item);
+          object.erase(item, object.end());
+        } else {
+          object.clear();
+        }
+        for (; i < count; ++i) object.insert(object.end(), pass(ItemOf<T>()));
         demand(object.size() == count);  // a key may be there twice
       }
     } else if constexpr (OptionalValue<T>) {
@@ -123,10 +131,65 @@ struct StateArchive {
 TRAINHOOK_DECL void read_archive(const std::string& name, std::string_view bytes,
                                  FunctionRef<void(const StateArchive&)> read);
 
+/// Whether two keys have the same bits, as far as their type shows.
+template <class Key>
+[[nodiscard]] bool is_same_key(const Key& a, const Key& b) {
+  if constexpr (std::same_as<Key, std::string>) {
+    return a == b;
+  } else {
+    return RawState<Key> && std::memcmp(&a, &b, sizeof(Key)) == 0;
+  }
+}
+
+/// A container whose items can be set where they are.
+template <class T>
+concept PlacedItems = FilledContainer<T> && !VisitedState<T> && !StreamedState<T> &&
+                      (
+                          requires { typename T::mapped_type; } || !requires { typename T::key_type; });
+
+/// Whether there are as many items, with the same keys.
+template <PlacedItems T>
+[[nodiscard]] bool has_same_places(const T& object, const T& loaded) {
+  if constexpr (requires { typename T::mapped_type; }) {
+    return std::ranges::equal(object, loaded,
+                              [](const auto& a, const auto& b) { return is_same_key(a.first, b.first); });
+  } else {
+    return object.size() == loaded.size();
+  }
+}
+
+/// Sets the object in place: what has a place in both keeps its address.
+template <class T>
+void assign(T& object, T& loaded) {
+  if constexpr (PlacedItems<T>) {
+    if (!has_same_places(object, loaded)) return void(object = std::move(loaded));
+    auto from = loaded.begin();
+    for (auto&& item : object) {
+      if constexpr (requires { typename T::mapped_type; }) {
+        assign(item.second, from->second);
+      } else if constexpr (requires { assign(item, *from); }) {
+        assign(item, *from);
+      } else {
+        item = *from;  // of std::vector<bool>
+      }
+      ++from;
+    }
+  } else if constexpr (OptionalValue<T> && !RawState<T>) {
+    if (!object.has_value() || !loaded.has_value()) return void(object = std::move(loaded));
+    assign(*object, *loaded);
+  } else if constexpr (TupleLike<T> && !RawState<T>) {
+    [&]<std::size_t... Part>(std::index_sequence<Part...>) {
+      (assign(std::get<Part>(object), std::get<Part>(loaded)), ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    object = std::move(loaded);
+  }
+}
+
 /// A function that sets the object.
 template <class T>
 [[nodiscard]] std::function<void()> set_to(T& object, T loaded) {
-  return [&object, loaded = std::move(loaded)]() mutable { object = std::move(loaded); };
+  return [&object, loaded = std::move(loaded)]() mutable { assign(object, loaded); };
 }
 
 template <LoopState T>
