@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,6 +17,8 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/torch/tensors.hpp>
+
+#include "expect_error.hpp"
 
 namespace trainhook::libtorch {
 namespace {
@@ -52,7 +55,8 @@ TEST_F(Modules, HasEachParameterAndBufferByName) {
 }
 
 TEST_F(Modules, ASparseTensorIsRefusedAtOnce) {
-  EXPECT_THROW(add_tensor(loop, "rows", ::torch::eye(2).to_sparse()), UnimplementedError);
+  const ::torch::Tensor sparse = ::torch::eye(2).to_sparse();
+  EXPECT_THROW(add_tensor(loop, "rows", sparse), UnimplementedError);
 }
 
 TEST_F(Modules, ATiedTensorIsOneVariable) {
@@ -114,6 +118,60 @@ TEST_F(Modules, RestoringLeavesNoTraceInTheGradientGraph) {
   EXPECT_FALSE(net.first->bias.grad().defined());
 }
 
+template <class T>
+concept TakesTensor = requires(LoopSession& loop, T&& tensor) { add_tensor(loop, "t", std::forward<T>(tensor)); };
+static_assert(TakesTensor<::torch::Tensor&> && TakesTensor<const ::torch::Tensor&>);
+static_assert(!TakesTensor<::torch::Tensor> && !TakesTensor<const ::torch::Tensor>, "it would be gone");
+
+TEST_F(Modules, ATensorIsTheOneThatTheVariableRefersToNow) {
+  ::torch::Tensor hidden = ::torch::zeros({2});
+  add_tensor(loop, "hidden", hidden);
+  for (int step = 1; step < 3; ++step) {
+    const ::torch::Tensor next = ::torch::full({2}, static_cast<float>(step), ::torch::requires_grad()) * 2;
+    hidden = next.detach();
+  }
+  EXPECT_EQ(saved("hidden"), Tensor::of<float>({4, 4}));
+  load("hidden", Tensor::of<float>({5, 6}));
+  EXPECT_EQ(to_tensor(hidden), Tensor::of<float>({5, 6}));
+  hidden = ::torch::Tensor();
+  testing::expect_error<FailedPreconditionError>({"no dense tensor 'hidden' any more"}, [&] { (void)saved("hidden"); });
+}
+
+TEST_F(Modules, AReplacedLayerIsFollowed) {
+  add_module(loop, "net", net);
+  net.first = net.replace_module("first", ::torch::nn::Linear(2, 3));
+  EXPECT_EQ(saved("net/first.weight"), to_tensor(net.first->weight));
+  load("net/first.bias", Tensor::of<float>({1, 2, 3}));
+  EXPECT_EQ(to_tensor(net.first->bias), Tensor::of<float>({1, 2, 3}));
+}
+
+TEST_F(Modules, ALayerWithOtherTensorsEndsTheSave) {
+  add_module(loop, "net", net);
+  net.replace_module("first", ::torch::nn::Linear(::torch::nn::LinearOptions(2, 3).bias(false)));
+  testing::expect_error<FailedPreconditionError>({"'net/first.bias'"}, [&] { (void)saved("net/first.bias"); });
+  net.replace_module("first", ::torch::nn::Linear(5, 3));
+  testing::expect_error<FailedPreconditionError>({"'net/first.weight'", "Float[3,5] now"},
+                                                 [&] { (void)saved("net/first.weight"); });
+  net.replace_module("first", ::torch::nn::Linear(2, 3));
+  net.register_module("second", ::torch::nn::Linear(3, 1));
+  testing::expect_error<FailedPreconditionError>({"'net'", "'second.weight'", "before add_module"},
+                                                 [&] { (void)saved("net/first.weight"); });
+}
+
+TEST_F(Modules, AnAssignedParameterThatTheModuleDoesNotKnowEndsTheSave) {
+  add_module(loop, "net", net);
+  ::torch::nn::Linear tied(2, 3);
+  net.register_module("tied", tied);
+  tied->weight = net.first->weight;
+  tied->bias = net.first->bias;
+  LoopSession other;
+  add_module(other, "net", net);
+  EXPECT_EQ(other.saved_value("net/first.weight"), to_tensor(net.first->weight)) << "it is saved by another name";
+  net.first->weight = ::torch::ones({3, 2});
+  testing::expect_error<FailedPreconditionError>({"'first.weight' of the module 'net' was assigned", "replace_module"},
+                                                 [&] { (void)other.saved_value("net/first.weight"); });
+}
+
 TEST_F(Modules, SaysSoIfATensorHasBecomeAnother) {
   add_module(loop, "net", net);
   net.to(::torch::kDouble);
@@ -128,8 +186,10 @@ TEST_F(Modules, SaysSoIfATensorHasBecomeAnother) {
 }
 
 TEST_F(Modules, RefusesWhatIsNoTensorOrHasNoDtypeHere) {
-  EXPECT_THROW(add_tensor(loop, "w", ::torch::Tensor()), InvalidArgumentError);
-  EXPECT_THROW(add_tensor(loop, "w", ::torch::zeros({2}, ::torch::kComplexHalf)), UnimplementedError);
+  const ::torch::Tensor none;
+  const ::torch::Tensor half = ::torch::zeros({2}, ::torch::kComplexHalf);
+  EXPECT_THROW(add_tensor(loop, "w", none), InvalidArgumentError);
+  EXPECT_THROW(add_tensor(loop, "w", half), UnimplementedError);
 }
 
 }  // namespace

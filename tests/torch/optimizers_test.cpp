@@ -20,6 +20,8 @@
 #include <trainhook/torch/modules.hpp>
 #include <trainhook/torch/tensors.hpp>
 
+#include "expect_error.hpp"
+
 namespace trainhook::libtorch {
 namespace {
 
@@ -154,6 +156,25 @@ TEST(Optimizers, ASlotOfAnotherShapeIsRefusedAndNothingChanges) {
     EXPECT_STREQ(error.what(), "'opt/weight/exp_avg' has the shape [3], and its parameter [1,2]");
   }
   EXPECT_EQ(process.by_name(), before);
+}
+
+TEST(Optimizers, AParameterThatTookThePlaceOfAnotherIsFollowed) {
+  Process process(making<optim::Adam>(optim::AdamOptions(0.1)));
+  process.step();
+  ::torch::Tensor& parameter = process.optimizer->param_groups()[0].params()[0];
+  parameter = ::torch::ones({1, 2}, ::torch::requires_grad());
+  EXPECT_EQ(process.loop.saved_value("opt/weight/step"), Tensor(std::int64_t{-1})) << "it has made no step";
+  process.optimizer->zero_grad();
+  parameter.sum().backward();
+  process.optimizer->step();
+  EXPECT_EQ(process.loop.saved_value("opt/weight/step"), Tensor(std::int64_t{1}));
+}
+
+TEST(Optimizers, ParametersThatCameLaterEndTheSave) {
+  Process process(making<optim::Adam>(optim::AdamOptions(0.1)));
+  process.optimizer->add_param_group(optim::OptimizerParamGroup({::torch::ones({1}, ::torch::requires_grad())}));
+  testing::expect_error<FailedPreconditionError>({"'opt' had 2 parameters", "has 3 now", "before add_optimizer"},
+                                                 [&] { (void)process.loop.saved_value("opt/weight/step"); });
 }
 
 TEST(Optimizers, RefusesParametersOfAnotherModuleAndOptimizersItDoesNotKnow) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -29,6 +30,22 @@ TEST(Values, AreThoseThatTheStepAssigns) {
   EXPECT_EQ(loop.run(value).scalar<float>(), 2);
   loss = ::torch::full({}, 1e300, ::torch::kDouble);
   EXPECT_TRUE(std::isinf(loop.run(value).scalar<float>())) << "beyond a float";
+}
+
+template <class T>
+concept TakesValue = requires(LoopSession& loop, T&& tensor) { add_value(loop, "v", std::forward<T>(tensor)); };
+static_assert(TakesValue<::torch::Tensor&> && !TakesValue<::torch::Tensor>);
+
+TEST(Histograms, FollowAReplacedLayer) {
+  LoopSession loop;
+  ::torch::nn::Module net;
+  net.register_module("first", ::torch::nn::Linear(1, 1));
+  add_histograms(loop, "net", net);
+  loop.open();
+  ::torch::nn::Linear second(1, 1);
+  ::torch::nn::init::constant_(second->weight, 3);
+  net.replace_module("first", second);
+  EXPECT_EQ(parse_summary(loop.run("net/first.weight").scalar<std::string>()).at(0).histogram->sum, 3);
 }
 
 TEST(Histograms, OneOfEachParameterAndOfItsGradient) {

@@ -116,8 +116,8 @@ class LoopSession : public RunForms<LoopSession, true> {
   ///
   /// A restore sets `object` in place. Elements of a vector, deque, list or string that has the saved size keep their
   /// addresses, and so do the values of a map with the saved keys; elements that are structs with a `visit_state` are
-  /// assigned as a whole, so that what is in containers of theirs moves. Everything moves in a container of another size,
-  /// with other keys, and in a set: create threads that hold references into it after the session.
+  /// assigned as a whole, so that what is in containers of theirs moves. Everything moves in a container of another
+  /// size, with other keys, and in a set: create threads that hold references into it after the session.
   template <LoopState T>
   void state(std::string_view name, T& object) {
     if constexpr (detail::VisitedState<T>) {

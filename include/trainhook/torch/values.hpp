@@ -9,16 +9,22 @@
 #include <torch/nn/module.h>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/loop/loop_session.hpp>
 
 namespace trainhook::libtorch {
 
 /// A value that hooks can fetch: the only element of `tensor`, which the step assigns. It is copied from its device
-/// only in steps in which a hook asks. NaN before the first step. `tensor` must outlive the session.
+/// only in steps in which a hook asks. NaN before the first step. `tensor` must outlive the session and stay where it
+/// is.
 TRAINHOOK_DECL Output add_value(LoopSession& loop, std::string_view name, const ::torch::Tensor& tensor);
+TRAINHOOK_MISTAKE("this tensor is gone after the call: give it a name that lives longer than the session",
+                  class Temporary)
+Output add_value(LoopSession& loop, std::string_view name, const Temporary&& tensor) TRAINHOOK_REFUSED;
 
 /// A histogram of each parameter of a module for TensorBoard, called `<name>/<its name>`, and with `gradients` of each
-/// gradient, `<name>/<its name>/gradient`. Values that are not finite are left out.
+/// gradient, `<name>/<its name>/gradient`: of the parameter that has the name at that time. Values that are not finite
+/// are left out. The module must outlive the session.
 TRAINHOOK_DECL void add_histograms(LoopSession& loop, std::string_view name, const ::torch::nn::Module& module,
                                    bool gradients = false);
 

@@ -27,13 +27,12 @@ namespace trainhook::libtorch::detail {
 // The one state of LBFGS, which it keeps for the first of its parameters.
 class LbfgsState {
  public:
-  explicit LbfgsState(optim::Optimizer& optimizer)
-      : optimizer_(&optimizer), first_(optimizer.param_groups().at(0).params().at(0)) {}
+  explicit LbfgsState(optim::Optimizer& optimizer) : optimizer_(&optimizer) {}
 
-  [[nodiscard]] optim::LBFGSParamState* find() const { return find_state<optim::LBFGSParamState>(*optimizer_, first_); }
-  optim::LBFGSParamState& make() const { return make_state<optim::LBFGSParamState>(*optimizer_, first_); }
-  void remove() const { remove_state(*optimizer_, first_); }
-  [[nodiscard]] const ::torch::Tensor& like() const { return first_; }
+  [[nodiscard]] optim::LBFGSParamState* find() const { return find_state<optim::LBFGSParamState>(*optimizer_, like()); }
+  optim::LBFGSParamState& make() const { return make_state<optim::LBFGSParamState>(*optimizer_, like()); }
+  void remove() const { remove_state(*optimizer_, like()); }
+  [[nodiscard]] const ::torch::Tensor& like() const { return optimizer_->param_groups().at(0).params().at(0); }
   [[nodiscard]] std::int64_t elements() const {
     std::int64_t all = 0;
     for (const ::torch::Tensor& one : optimizer_->param_groups().at(0).params()) all += one.numel();
@@ -42,7 +41,6 @@ class LbfgsState {
 
  private:
   optim::Optimizer* optimizer_;
-  ::torch::Tensor first_;
 };
 
 // A number of it; `get` returns a reference. The one called `n_iter` tells whether there is a state.

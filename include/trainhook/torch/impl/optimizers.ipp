@@ -82,8 +82,32 @@ inline void expect_sizes_of(const std::string& name, const Tensor& value, const 
   throw InvalidArgumentError("'{}' has the shape {}, and its parameter {}", name, value.shape(), shape);
 }
 
+[[nodiscard]] inline std::size_t count_parameters(const optim::Optimizer& optimizer) {
+  std::size_t count = 0;
+  for (const auto& group : optimizer.param_groups()) count += group.params().size();
+  return count;
+}
+
+// A parameter by its place in an optimizer, where the program may put another tensor.
+struct ParameterAt {
+  std::string name{};  // of the optimizer
+  optim::Optimizer* optimizer = nullptr;
+  std::size_t group = 0;
+  std::size_t index = 0;
+  std::size_t count = 0;  // of all parameters when they were registered
+
+  [[nodiscard]] const ::torch::Tensor& operator()() const {
+    if (const std::size_t now = count_parameters(*optimizer); now != count) {
+      throw FailedPreconditionError(
+          "the optimizer '{}' had {} parameters when it was registered and has {} now: add them before add_optimizer",
+          name, count, now);
+    }
+    return optimizer->param_groups().at(group).params().at(index);
+  }
+};
+
 template <class State>
-void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer, const ::torch::Tensor& parameter,
+void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer, const ParameterAt& parameter,
                std::string_view field, Snapshots /*snapshots*/, std::int64_t /*like*/) {
   const auto value_of = [field](State& state) {
     std::int64_t* found = nullptr;
@@ -100,23 +124,23 @@ void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer,
                          .shape = Shape{},
                          .save =
                              [&optimizer, parameter, value_of] {
-                               State* const state = find_state<State>(optimizer, parameter);
+                               State* const state = find_state<State>(optimizer, parameter());
                                return Tensor(state == nullptr ? kAbsent : *value_of(*state));
                              },
                          .prepare = [&optimizer, parameter, value_of](const Tensor& value) -> std::function<void()> {
                            const std::int64_t number = value.scalar<std::int64_t>();
                            return [&optimizer, parameter, value_of, number] {
-                             if (number == kAbsent) return remove_state(optimizer, parameter);
-                             *value_of(make_state<State>(optimizer, parameter)) = number;
+                             if (number == kAbsent) return remove_state(optimizer, parameter());
+                             *value_of(make_state<State>(optimizer, parameter())) = number;
                            };
                          },
                          .may_fail = true});
 }
 
 template <class State>
-void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer, const ::torch::Tensor& parameter,
+void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer, const ParameterAt& parameter,
                std::string_view field, Snapshots snapshots, const ::torch::Tensor& /*like*/) {
-  const DType dtype = dtype_of(parameter.scalar_type(), fmt::format("a parameter of '{}'", name));
+  const DType dtype = dtype_of(parameter().scalar_type(), fmt::format("a parameter of '{}'", name));
   const auto value_of = [field](State& state) {
     ::torch::Tensor* found = nullptr;
     each_field(state, [&](std::string_view each, auto& value) {
@@ -127,7 +151,7 @@ void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer,
     return found;
   };
   const auto present = [&optimizer, parameter, value_of] {
-    State* const state = find_state<State>(optimizer, parameter);
+    State* const state = find_state<State>(optimizer, parameter());
     return state == nullptr ? ::torch::Tensor() : *value_of(*state);
   };
   LoopAccess::add_state(
@@ -136,13 +160,13 @@ void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer,
              .save = [present, dtype] { return value_or_empty(present(), dtype); },
              .snapshot = [present, snapshots] { return snapshot_of(present(), snapshots); },
              .prepare = [&optimizer, parameter, value_of, name](const Tensor& value) -> std::function<void()> {
-               expect_sizes_of(name, value, parameter);
+               expect_sizes_of(name, value, parameter());
                return [&optimizer, parameter, value_of, value] {
-                 ::torch::Tensor restored = tensor_like(value, parameter);
+                 ::torch::Tensor restored = tensor_like(value, parameter());
                  if (!restored.defined() && !requires(State& state) { state.step(); })
-                   return remove_state(optimizer, parameter);  // SGD asks whether there is a state
-                 if (!restored.defined() && find_state<State>(optimizer, parameter) == nullptr) return;
-                 *value_of(make_state<State>(optimizer, parameter)) = std::move(restored);
+                   return remove_state(optimizer, parameter());  // SGD asks whether there is a state
+                 if (!restored.defined() && find_state<State>(optimizer, parameter()) == nullptr) return;
+                 *value_of(make_state<State>(optimizer, parameter())) = std::move(restored);
                };
              },
              .may_fail = true});
@@ -150,7 +174,7 @@ void add_field(LoopSession& loop, std::string name, optim::Optimizer& optimizer,
 
 template <class State>
 void add_parameter(LoopSession& loop, const std::string& name, optim::Optimizer& optimizer,
-                   const ::torch::Tensor& parameter, Snapshots snapshots) {
+                   const ParameterAt& parameter, Snapshots snapshots) {
   State example;
   each_field(example, [&](std::string_view field, auto& value) {
     add_field<State>(loop, fmt::format("{}/{}", name, field), optimizer, parameter, field, snapshots, value);
@@ -160,6 +184,7 @@ void add_parameter(LoopSession& loop, const std::string& name, optim::Optimizer&
 template <class State, class Options>
 void add_all(LoopSession& loop, std::string_view name, optim::Optimizer& optimizer,
              const std::map<const void*, std::string>& names, Snapshots snapshots) {
+  const std::size_t count = count_parameters(optimizer);
   for (std::size_t group = 0; group < optimizer.param_groups().size(); ++group) {
     const auto& parameters = optimizer.param_groups()[group].params();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -170,7 +195,8 @@ void add_all(LoopSession& loop, std::string_view name, optim::Optimizer& optimiz
             "all of the optimizer's parameters",
             i, group, name);
       }
-      add_parameter<State>(loop, fmt::format("{}/{}", name, found->second), optimizer, parameters[i], snapshots);
+      add_parameter<State>(loop, fmt::format("{}/{}", name, found->second), optimizer,
+                           ParameterAt{std::string(name), &optimizer, group, i, count}, snapshots);
     }
   }
   add_options<Options>(loop, name, optimizer);

@@ -26,6 +26,7 @@ Output add_value(LoopSession& loop, std::string_view name, const ::torch::Tensor
 }
 
 inline std::string histogram_of(std::string_view tag, const ::torch::Tensor& tensor) {
+  if (!tensor.defined()) return {};
   const ::torch::NoGradGuard no_grad;
   const ::torch::Tensor all = tensor.to(::torch::kCPU, ::torch::kFloat).flatten();
   const ::torch::Tensor finite = all.masked_select(::torch::isfinite(all));
@@ -35,12 +36,12 @@ inline std::string histogram_of(std::string_view tag, const ::torch::Tensor& ten
 
 void add_histograms(LoopSession& loop, std::string_view name, const ::torch::nn::Module& module, bool gradients) {
   for (const auto& [called, parameter] : detail::parameters_of(module)) {
-    const ::torch::Tensor tensor = parameter;
-    loop.summary(fmt::format("{}/{}", name, called),
-                 [tensor](std::string_view tag) { return histogram_of(tag, tensor); });
-    if (!gradients || !tensor.requires_grad()) continue;
-    loop.summary(fmt::format("{}/{}/gradient", name, called), [tensor](std::string_view tag) {
-      return tensor.grad().defined() ? histogram_of(tag, tensor.grad()) : std::string();
+    const auto now = [&module, called = std::string(called)] { return detail::find_tensor(module, called); };
+    loop.summary(fmt::format("{}/{}", name, called), [now](std::string_view tag) { return histogram_of(tag, now()); });
+    if (!gradients || !parameter.requires_grad()) continue;
+    loop.summary(fmt::format("{}/{}/gradient", name, called), [now](std::string_view tag) {
+      const ::torch::Tensor tensor = now();
+      return tensor.defined() ? histogram_of(tag, tensor.grad()) : std::string();
     });
   }
 }
