@@ -11,10 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include <expect_error.hpp>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -58,15 +61,14 @@ std::vector<std::string> names_of(const StateValues& values) {
   return names;
 }
 
-TEST(HookStates, AreKeptUnderTheNameOfTheHookOrOfItsTypeAndPlace) {
+TEST(HookStates, AreKeptUnderTheNameOfTheHookOrOfItsType) {
   Services services;
   const Hooks hooks = {std::make_shared<CountingHook>(1), std::make_shared<StatelessHook>(),
-                       std::make_shared<CountingHook>(2), std::make_shared<CountingHook>(3, "mine")};
+                       std::make_shared<StatelessHook>(), std::make_shared<CountingHook>(3, "mine")};
   HookStates states(hooks, services.of_session);
   EXPECT_EQ(states.name(), "_trainhook/hooks");
   EXPECT_EQ(names_of(states.save()),
-            (std::vector<std::string>{"CountingHook/version", "CountingHook/count", "CountingHook_1/version",
-                                      "CountingHook_1/count", "mine/version", "mine/count"}));
+            (std::vector<std::string>{"CountingHook/version", "CountingHook/count", "mine/version", "mine/count"}));
 }
 
 /// Has state, and a type whose name is full of colons and brackets.
@@ -84,11 +86,9 @@ TEST(HookStates, TheNameOfATypeIsWithoutItsScopesAndTemplateArguments) {
   struct LocalHook final : SessionRunHook {
     StateValues save_state() override { return TypedHook<int>().save_state(); }
   };
-  const Hooks hooks = {std::make_shared<TypedHook<std::vector<std::string>>>(), std::make_shared<TypedHook<int>>(),
-                       std::make_shared<LocalHook>()};
+  const Hooks hooks = {std::make_shared<TypedHook<std::vector<std::string>>>(), std::make_shared<LocalHook>()};
   EXPECT_EQ(names_of(HookStates(hooks, services.of_session).save()),
-            (std::vector<std::string>{"LocalHook/version", "LocalHook/size", "TypedHook/version", "TypedHook/size",
-                                      "TypedHook_1/version", "TypedHook_1/size"}));
+            (std::vector<std::string>{"LocalHook/version", "LocalHook/size", "TypedHook/version", "TypedHook/size"}));
 }
 
 TEST(HookStates, ComeBackWithTheirVersionToTheHookOfTheirName) {
@@ -123,15 +123,172 @@ TEST(HookStates, OfAHookThatIsGoneAreKeptAndSavedAgain) {
   EXPECT_EQ(again_gone->loaded_version, 2);
 }
 
+/// As a version saved it that told hooks of one type apart by their order.
+StateValues counts_by_place(const std::vector<std::int64_t>& counts, const std::string& type = "CountingHook") {
+  StateValues values;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::string name = i == 0 ? type : fmt::format("{}_{}", type, i);
+    values.set(name + "/version", Tensor(std::int64_t{2}));
+    values.set(name + "/count", Tensor(counts[i]));
+  }
+  return values;
+}
+
 TEST(HookStates, OfATypeThatHasOneHookLessAreSaidToGoByTheirOrder) {
   Services services;
   testing::LogLines log;
-  const Hooks two = {std::make_shared<CountingHook>(5), std::make_shared<CountingHook>(7)};
   const Hooks one = {std::make_shared<CountingHook>(0)};
-  HookStates(one, services.of_session).load(HookStates(two, services.of_session).save());
+  HookStates(one, services.of_session).load(counts_by_place({5, 7}));
   EXPECT_EQ(log.count("'CountingHook_1' that the session does not have; it is kept. Hooks of one type are told apart "
-                      "by their order"),
+                      "by their order: the one whose name is 'CountingHook_1' takes it"),
             1U);
+}
+
+TEST(HookStates, ThatOnlyTheOrderOfTheListTellsApartAreNotSaved) {
+  Services services;
+  const auto first = std::make_shared<CountingHook>(0);
+  const auto second = std::make_shared<CountingHook>(0);
+  const Hooks both = {first, second};
+  HookStates states(both, services.of_session);
+  states.load(counts_by_place({5, 7}));
+  EXPECT_EQ(first->count, 5) << "as the version that saved it would";
+  EXPECT_EQ(second->count, 7);
+  testing::expect_error(
+      {"hooks 'CountingHook' and 'CountingHook_1' have state, and only their order in the list of hooks tells them "
+       "apart: a restart with another list would give one the state of the other. Give each a name of its own, name() "
+       "of your class or .name of a stock hook; the one that is called 'CountingHook_1' takes what an earlier version "
+       "saved under 'CountingHook_1'"},
+      [&] { static_cast<void>(states.save()); });
+  const auto renamed = std::make_shared<CountingHook>(0, "CountingHook_1");
+  const Hooks only = {renamed};
+  HookStates(only, services.of_session).load(counts_by_place({5, 7}));
+  EXPECT_EQ(renamed->count, 7);
+}
+
+/// Counts, and says what.
+struct CountingOf final : SessionRunHook {
+  explicit CountingOf(std::string thing, std::int64_t start = 0) : about(std::move(thing)), count(start) {}
+  std::string name() const override { return detail::name_of_state(*this, {}, {about, "up"}); }
+  StateValues save_state() override {
+    StateValues values;
+    values.set("count", Tensor(count));
+    return values;
+  }
+  void load_state(const StateValues& state) override { count = state.at("count").scalar<std::int64_t>(); }
+  std::string about;
+  std::int64_t count;
+};
+
+TEST(HookStates, BelongToWhatTheirHookIsAboutWhateverItsPlace) {
+  Services services;
+  const Hooks saved = {std::make_shared<CountingOf>("eval/loss", 5), std::make_shared<CountingOf>("a:b,100%", 7)};
+  const StateValues values = HookStates(saved, services.of_session).save();
+  EXPECT_EQ(names_of(values),
+            (std::vector<std::string>{"CountingOf(a%3Ab%2C100%25,up)/version", "CountingOf(a%3Ab%2C100%25,up)/count",
+                                      "CountingOf(eval:loss,up)/version", "CountingOf(eval:loss,up)/count"}));
+  const auto loss = std::make_shared<CountingOf>("eval/loss");
+  const auto other = std::make_shared<CountingOf>("a:b,100%");
+  const Hooks swapped = {other, loss};
+  HookStates(swapped, services.of_session).load(values);
+  EXPECT_EQ(loss->count, 5);
+  EXPECT_EQ(other->count, 7);
+}
+
+TEST(HookStates, AboutSomethingElseAreKeptAndTheHookStartsFresh) {
+  Services services;
+  const testing::LogLines log;
+  const Hooks saved = {std::make_shared<CountingOf>("eval/loss", 5)};
+  const auto accuracy = std::make_shared<CountingOf>("eval/accuracy", 1);
+  const Hooks changed = {accuracy};
+  HookStates states(changed, services.of_session);
+  states.load(HookStates(saved, services.of_session).save());
+  EXPECT_EQ(accuracy->count, 1);
+  EXPECT_EQ(log.count("W the checkpoint has state of a hook 'CountingOf(eval:loss,up)' that the session does not have; "
+                      "it is kept. 'CountingOf(eval:accuracy,up)' is about something else, and starts fresh"),
+            1U);
+  const auto again = std::make_shared<CountingOf>("eval/loss");
+  const Hooks back = {again};
+  HookStates(back, services.of_session).load(states.save());
+  EXPECT_EQ(again->count, 5);
+}
+
+TEST(HookStates, AboutTheSameAreToldApartByTheirOrderWithAWarning) {
+  Services services;
+  const testing::LogLines log;
+  const Hooks saved = {std::make_shared<CountingOf>("eval/loss", 5), std::make_shared<CountingOf>("eval/loss", 7)};
+  HookStates states(saved, services.of_session);
+  static_cast<void>(states.save());
+  const StateValues values = states.save();
+  EXPECT_EQ(log.count("W hooks 'CountingOf(eval:loss,up)' and 'CountingOf(eval:loss,up)_1' are about the same"), 1U);
+  const auto first = std::make_shared<CountingOf>("eval/loss");
+  const auto second = std::make_shared<CountingOf>("eval/loss");
+  const Hooks restored = {first, second};
+  HookStates(restored, services.of_session).load(values);
+  EXPECT_EQ(first->count, 5);
+  EXPECT_EQ(second->count, 7);
+}
+
+TEST(HookStates, OfAnEarlierVersionAreTakenByPlaceIfNoneOfTheTypeSaysWhatItIsAbout) {
+  Services services;
+  const testing::LogLines log;
+  const auto loss = std::make_shared<CountingOf>("eval/loss");
+  const auto accuracy = std::make_shared<CountingOf>("eval/accuracy");
+  const Hooks both = {loss, accuracy};
+  StateValues values = counts_by_place({5, 7}, "CountingOf");
+  HookStates(both, services.of_session).load(values);
+  EXPECT_EQ(loss->count, 5);
+  EXPECT_EQ(accuracy->count, 7);
+  EXPECT_EQ(log.lines, std::vector<std::string>());
+  values.set("CountingOf(eval:error,up)/count", Tensor(std::int64_t{9}));
+  loss->count = accuracy->count = 0;
+  HookStates(both, services.of_session).load(values);
+  EXPECT_EQ(loss->count, 0);
+  EXPECT_EQ(accuracy->count, 0);
+}
+
+/// Has a timer, and nothing else.
+struct TimedHook final : SessionRunHook {
+  SecondOrStepTimer timer{*this, {.every_steps = 5}};
+};
+
+TEST(HookStates, OfTimersAreToldApartByTheirOrderWithAWarning) {
+  Services services;
+  const testing::LogLines log;
+  const auto first = std::make_shared<TimedHook>();
+  const auto second = std::make_shared<TimedHook>();
+  const Hooks hooks = {first, second};
+  HookStates states(hooks, services.of_session);
+  first->timer.set_last_triggered_step(5);
+  EXPECT_EQ(names_of(states.save()), (std::vector<std::string>{"TimedHook/version", "TimedHook/_timer_0"}));
+  EXPECT_EQ(log.lines, std::vector<std::string>());
+  second->timer.set_last_triggered_step(10);
+  static_cast<void>(states.save());
+  EXPECT_EQ(log.count("W hooks 'TimedHook' and 'TimedHook_1' are about the same, so a checkpoint tells them apart by "
+                      "their order in the list of hooks; give each a name before you change the list"),
+            1U);
+}
+
+/// Calls a value as the library calls its own.
+struct GreedyHook final : SessionRunHook {
+  explicit GreedyHook(std::string value) : taken(std::move(value)) {}
+  StateValues save_state() override {
+    StateValues values;
+    values.set(taken, Tensor(std::int64_t{1}));
+    return values;
+  }
+  std::string taken;
+};
+
+TEST(HookStates, HaveNoValueWithANameOfTheLibrary) {
+  Services services;
+  for (const std::string taken : {"version", "_timer_0"}) {
+    const Hooks hooks = {std::make_shared<GreedyHook>(taken)};
+    HookStates states(hooks, services.of_session);
+    testing::expect_error({"hook 'GreedyHook': its state has a value '" + taken + "', which is a name of the library"},
+                          [&] { static_cast<void>(states.save()); });
+  }
+  const Hooks metrics = {std::make_shared<CountingHook>(1, "_metrics")};
+  EXPECT_THROW((HookStates{metrics, services.of_session}), InvalidArgumentError);
 }
 
 TEST(HookStates, AHookWithoutStateInTheCheckpointStartsFresh) {

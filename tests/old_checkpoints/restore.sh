@@ -7,13 +7,15 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/resumed"
 tar xz -f "$archive" -C "$folder/resumed"
-new='^best/.* _trainhook/hooks/CsvLoggerHook/written '  # in what is only kept: 619386a did not save it yet
-[[ $archive == *619386a* ]] || new='^$'
+# In what is only kept: hooks were called by their type alone, and some values were not saved yet.
+kept='/^best[/]/s|(_trainhook/hooks/[A-Za-z]+)[(][^/ ]*[)]|\1|'
+new='^best/.* _trainhook/hooks/CsvLoggerHook/columns '
+[[ $archive != *619386a* ]] || new='^best/.* _trainhook/hooks/CsvLoggerHook/(columns|written) '
 cd "$folder"
 "$program" resumed 12 >resumed.txt 2>log.txt || { cat log.txt; exit 1; }
 for part in loop graph ranks; do
   grep -q "Restored resumed/$part/model.ckpt-7" log.txt || { cat log.txt; echo "nothing was restored from $part"; exit 1; }
 done
 "$program" whole 12 >whole.txt 2>/dev/null
-diff <(grep -v "$new" whole.txt) resumed.txt
+diff <(sed -E "$kept" whole.txt | grep -Ev "$new") <(sed -E "$kept" resumed.txt | grep -Ev "$new")
 cmp whole/loop/log.csv resumed/loop/log.csv

@@ -26,7 +26,7 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
   struct Options {
     std::optional<std::int64_t> steps{};  ///< batches; none: until the input ends
     HookList hooks{};                     ///< of each evaluation
-    std::string name{};                   ///< events go to `eval_<name>`, or to `eval`
+    std::string name{};  ///< events go to `eval_<name>`, or to `eval`; also of its state in checkpoints
     std::int64_t every_n_iter = 100;
   };
 
@@ -45,6 +45,7 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
   TRAINHOOK_DECL void end(SessionRef session) override;
 
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 

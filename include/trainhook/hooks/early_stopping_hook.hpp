@@ -23,6 +23,7 @@ class EarlyStoppingHook final : public SessionRunHook {
     Better better = Better::Lower;
     int patience = 1;      ///< stops after this many values in a row without an improvement
     double min_delta = 0;  ///< an improvement must be larger than this
+    std::string name{};    ///< of its state in checkpoints; empty: from the metric and `better`
   };
 
   explicit EarlyStoppingHook(detail::NoOptions = {}) : EarlyStoppingHook(Options{}) {}
@@ -44,6 +45,7 @@ class EarlyStoppingHook final : public SessionRunHook {
   /// Logs a warning if the metric was never published.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 

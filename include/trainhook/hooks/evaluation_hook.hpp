@@ -41,8 +41,8 @@ class EvaluationHook final : public SessionRunHook {
     OptionalDuration every_n_secs{};
     bool at_end = true;  ///< also when the session ends, unless that step was evaluated; beside a period it is extra:
                          ///< EarlyStoppingHook and ReduceLearningRateOnPlateauHook do not count it
-    std::string name = "eval";  ///< of the log line, of published metrics, and of the directory of events; each
-                                ///< evaluation of a session has its own
+    std::string name = "eval";  ///< of the log line, of published metrics, of the directory of events, and of its state
+                                ///< in checkpoints; each evaluation of a session has its own
     std::string output_dir{};   ///< events go to `<output_dir>/<name>`; empty: none are written
   };
 
@@ -87,6 +87,7 @@ class EvaluationHook final : public SessionRunHook {
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
   TRAINHOOK_DECL void end(SessionRef session) override;
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
 
  private:
   TRAINHOOK_DECL void set_inputs(std::vector<Output> inputs);

@@ -29,6 +29,7 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
     double decay = 0.999;
     bool warm_up = false;  ///< limits the decay to `(1 + n) / (10 + n)` after n steps, so early averages adapt faster
     std::vector<std::string> variables{};  ///< names; empty: all trainable ones
+    std::string name{};                    ///< of its state in checkpoints; needed if there are several such hooks
   };
 
   /// The destructor restores the training values.
@@ -63,6 +64,7 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+  [[nodiscard]] std::string name() const override { return options_.name; }
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 

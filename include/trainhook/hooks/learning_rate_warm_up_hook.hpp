@@ -28,6 +28,7 @@ class LearningRateWarmUpHook final : public SessionRunHook {
     std::int64_t steps = 0;                       ///< the length of the warm-up; required
     double start = 0;                             ///< the fraction of the rate at the start
     std::string learning_rate = "learning_rate";  ///< the name of a variable, a float or double scalar
+    std::string name{};                           ///< of its state in checkpoints; empty: from the variable
   };
 
   /// @throws InvalidArgumentError unless `steps` is positive, and `start` at least 0 and below 1.
@@ -42,6 +43,7 @@ class LearningRateWarmUpHook final : public SessionRunHook {
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 

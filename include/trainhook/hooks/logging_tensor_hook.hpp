@@ -35,6 +35,7 @@ class LoggingTensorHook : public SessionRunHook {
     OptionalDuration every_n_secs{};
     bool at_end = false;  ///< also logs when the session ends; without a period, only then
     Formatter formatter{};
+    std::string name{};  ///< of the hook's state in checkpoints; empty: from the tags and the unit of the period
   };
 
   /// @param tensors one, several, or several with tags: `loss`, `{loss, "accuracy"}`, `{{"loss", loss}, {"hits",
@@ -61,6 +62,7 @@ class LoggingTensorHook : public SessionRunHook {
   TRAINHOOK_DECL void end(SessionRef session) override;
 
   /// The position in the period, so that a resumed run logs at the same runs as an uninterrupted one.
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 

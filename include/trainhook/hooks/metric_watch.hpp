@@ -22,6 +22,9 @@ enum class Better : std::uint8_t { Lower, Higher };
 
 namespace detail {
 
+/// For names of states.
+[[nodiscard]] inline std::string better_text(Better better) { return better == Better::Lower ? "lower" : "higher"; }
+
 /// True if `value` is better than `best` by more than `min_delta`, or there is no `best`. NaN is never better.
 [[nodiscard]] inline bool is_better(Better better, double value, std::optional<double> best,
                                     double min_delta = 0) noexcept {

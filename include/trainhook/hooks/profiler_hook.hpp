@@ -26,6 +26,7 @@ class ProfilerHook final : public SessionRunHook {
     std::optional<std::int64_t> save_steps{};
     OptionalDuration save_secs{};
     std::string output_dir{};  ///< for timelines and events; empty: the current directory
+    std::string name{};        ///< of its state in checkpoints; set it if there are several such hooks
   };
 
   /// @throws InvalidArgumentError unless exactly one positive period is given.
@@ -34,6 +35,7 @@ class ProfilerHook final : public SessionRunHook {
   ProfilerHook& operator=(ProfilerHook&&) = delete;
   TRAINHOOK_DECL ~ProfilerHook() override;
 
+  [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::string writes_to() const override { return output_dir_; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
@@ -49,6 +51,7 @@ class ProfilerHook final : public SessionRunHook {
   TRAINHOOK_DECL void write(std::int64_t step, const RunMetadata& metadata);
 
   std::string output_dir_;
+  std::string name_;
   SecondOrStepTimer timer_;
   const Graph* graph_ = nullptr;
   FileWriter* writer_ = nullptr;

@@ -35,6 +35,7 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
     double min_delta = 1e-4;       ///< an improvement must be larger than this
     int cooldown = 0;              ///< the number of values after a reduction that are not counted
     double min_learning_rate = 0;  ///< the lower limit of the rate
+    std::string name{};            ///< of its state in checkpoints; empty: from metric, `better` and the rate's name
   };
 
   explicit ReduceLearningRateOnPlateauHook(detail::NoOptions = {}) : ReduceLearningRateOnPlateauHook(Options{}) {}
@@ -58,6 +59,7 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
   /// Logs a warning if the metric was never published.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 

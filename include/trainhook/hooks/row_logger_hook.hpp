@@ -24,6 +24,7 @@ struct RowLoggerOptions {
   OptionalDuration every_n_secs{};
   std::vector<std::string> metrics{};  ///< published ones, such as `eval/loss`, which have a column each; a step for
                                        ///< which one is published has a row, whatever the period
+  std::string name{};                  ///< of the hook's state in checkpoints; empty: from the name of the file
 };
 
 namespace detail {
@@ -47,6 +48,7 @@ class RowLoggerHook : public SessionRunHook {
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 

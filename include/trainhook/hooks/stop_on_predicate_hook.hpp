@@ -28,18 +28,21 @@ class StopOnPredicateHook final : public SessionRunHook {
   struct Options {
     OptionalDuration run_every_secs{};  ///< if neither period is given: every 60 s; 0: every run
     std::optional<std::int64_t> run_every_steps{};
+    std::string name{};  ///< of its state in checkpoints; set it if there are several such hooks
   };
 
   explicit StopOnPredicateHook(StopPredicate should_stop) : StopOnPredicateHook(std::move(should_stop), Options{}) {}
   /// @throws InvalidArgumentError for an empty function, both periods, or one that is negative.
   TRAINHOOK_DECL StopOnPredicateHook(StopPredicate should_stop, Options options);
 
+  [[nodiscard]] std::string name() const override { return name_; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
 
  private:
   StopPredicate should_stop_;
+  std::string name_;
   SecondOrStepTimer timer_;
   bool is_stopped_ = false;  // the predicate looks at what no recovery takes back
 };

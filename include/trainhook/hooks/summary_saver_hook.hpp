@@ -36,6 +36,7 @@ class SummarySaverHook : public SessionRunHook {
     std::shared_ptr<FileWriter> summary_writer{};  ///< instead of `output_dir`
     std::shared_ptr<const Scaffold> scaffold{};    ///< provides the `summary_op`
     FetchRefs summary_op{};                        ///< instead of a scaffold: string tensors of serialized summaries
+    std::string name{};                            ///< of its state in checkpoints; empty: from the `summary_op`
   };
 
   /// @throws InvalidArgumentError unless exactly one of `scaffold` and `summary_op`, and exactly one positive period,
@@ -45,6 +46,7 @@ class SummarySaverHook : public SessionRunHook {
   SummarySaverHook& operator=(SummarySaverHook&&) = delete;
   TRAINHOOK_DECL ~SummarySaverHook() override;
 
+  [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,6 @@ namespace trainhook {
 class Graph;
 
 namespace detail {
-
-/// Of its type; `core/type_name.hpp` has those of other types.
-[[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
 
 /// The hook's own name, or else that of its type.
 [[nodiscard]] TRAINHOOK_DECL std::string hook_name(const SessionRunHook& hook);
@@ -57,11 +55,17 @@ using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> first_veto(const Hooks& hooks);
 
 /// Saves each hook's state and timers under `_trainhook/hooks/<name of the hook>/`, and published metrics under
-/// `_trainhook/hooks/_metrics/`. State of a hook that no longer exists is kept and saved again.
+/// `_trainhook/hooks/_metrics/`. A hook takes only state of its name; what no hook takes is kept and saved again.
+///
+/// Hooks without a name of their own are called by their type and what they are about, `EarlyStoppingHook(eval:loss,
+/// lower)`; those that are about the same are numbered in the order of the list. If a type does not say what it is
+/// about, its hooks may not have state that only a number tells apart; timers alone are only warned about. Version 0.2
+/// numbered all hooks of one type, `EarlyStoppingHook`, `EarlyStoppingHook_1`: that state is taken by place, as it did,
+/// if the checkpoint has no state of the type that says what it is about.
 class HookStates final : public Saveable {
  public:
   /// @param hooks must outlive this, as must `services`
-  /// @throws InvalidArgumentError if two hooks have the same name.
+  /// @throws InvalidArgumentError if two hooks have the same name, or one has a '/' in it.
   TRAINHOOK_DECL HookStates(const Hooks& hooks, SessionServices& services);
 
   /// Whether to warn about state of a hook that no longer exists, which does not matter if the session saves nothing.
@@ -74,6 +78,8 @@ class HookStates final : public Saveable {
   static constexpr std::string_view kName = "_trainhook/hooks";
 
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
+
+  /// @throws InvalidArgumentError if only their order would tell two hooks with state apart.
   [[nodiscard]] TRAINHOOK_DECL StateValues save() override;
   TRAINHOOK_DECL void load(const StateValues& values) override;
 
@@ -82,17 +88,31 @@ class HookStates final : public Saveable {
   static constexpr std::string_view kTimer = "_timer_";  // followed by a number
   static constexpr std::string_view kMetrics = "_metrics";
 
-  [[nodiscard]] TRAINHOOK_DECL static StateValues save(SessionRunHook& hook);
+  using StatesByName = std::map<std::string, StateValues>;
+
+  struct Entry {
+    SessionRunHook* hook = nullptr;
+    std::string by_place{};  // what version 0.2 called it; empty: it has a name of its own
+    std::string twin{};      // the first of the hooks without a name of their own that are about the same
+  };
+
+  [[nodiscard]] TRAINHOOK_DECL static StateValues save(const std::string& name, SessionRunHook& hook);
   TRAINHOOK_DECL static void load(SessionRunHook& hook, const StateValues& state);
+  TRAINHOOK_DECL void expect_told_apart(const std::string& name, const Entry& entry, const StateValues& state);
+
+  // The name of the state that the hook takes; empty: none.
+  [[nodiscard]] TRAINHOOK_DECL std::string name_in(const StatesByName& states, const std::string& name,
+                                                   const Entry& entry) const;
+  TRAINHOOK_DECL void keep(const std::string& name, StateValues state, const std::set<std::string>& fresh);
   TRAINHOOK_DECL void add(StateValues& all, const std::string& name, const StateValues& state) const;
 
   TRAINHOOK_DECL void load_metric(const NamedTensor& saved);
 
   SessionServices* services_;
-  const Hooks* hooks_;
-  std::map<std::string, std::size_t> places_;  // in hooks_, by name
-  std::map<std::string, StateValues> orphans_;
+  std::map<std::string, Entry> entries_;  // by name
+  StatesByName orphans_;
   bool warns_ = true;
+  bool has_warned_of_order_ = false;
   bool is_part_of_job_ = false;
 };
 

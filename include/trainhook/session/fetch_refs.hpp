@@ -91,6 +91,9 @@ class FetchRefs {
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
+  /// The tags, without the `:0` of a first output.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> names() const;
+
   /// Looks up all items, as the fetches of a run. @throws as `Item::resolve`.
   [[nodiscard]] TRAINHOOK_DECL FetchList resolve(const Graph& graph, std::string_view who) const;
 

@@ -131,8 +131,9 @@ class SessionRunHook {
   /// job refuse hooks of several ranks that write to the same one.
   [[nodiscard]] virtual std::string writes_to() const { return {}; }
 
-  /// The name of this hook's state in checkpoints; must be stable. Empty: the name of its type, numbered if there are
-  /// several.
+  /// The name of this hook's state in checkpoints: what it is about, not its place in the list, and stable; without
+  /// '/'. Empty: the name of its type. A hook takes only state of its name, and a session keeps what no hook takes. If
+  /// two hooks of a class leave it empty and have state, the session refuses to save; of their timers alone it warns.
   [[nodiscard]] virtual std::string name() const { return {}; }
 
   /// Returns the state to keep across restarts; empty: none. Called whenever the model is saved.
@@ -165,6 +166,14 @@ class SessionRunHook {
 };
 
 namespace detail {
+
+/// Of its type; `core/type_name.hpp` has those of other types.
+[[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
+
+/// For the `name()` of a stock hook: the given name or, if it is empty, the type and what the state is about, such as
+/// `EarlyStoppingHook(eval:loss,lower)`. In those parts ':' stands for '/', and '%' begins the code of a character.
+[[nodiscard]] TRAINHOOK_DECL std::string name_of_state(const SessionRunHook& hook, const std::string& given,
+                                                       const std::vector<std::string>& about);
 
 /// What a hook's session and its timers do to it.
 class HookAccess {

@@ -21,8 +21,13 @@ inline MetricPredicateOptions evaluations_of(const Estimator& estimator, const S
   return {.min_steps = options.min_steps, .file_system = estimator.config().file_system};
 }
 
-inline StopOnPredicateHook::Options periods_of(const StopIfOptions& options) {
-  return {.run_every_secs = options.run_every_secs, .run_every_steps = options.run_every_steps};
+inline StopOnPredicateHook stop_if(StopPredicate predicate, const StopIfOptions& options, std::string kind,
+                                   std::string metric) {
+  StopOnPredicateHook::Options of_hook{.run_every_secs = options.run_every_secs,
+                                       .run_every_steps = options.run_every_steps};
+  const StopOnPredicateHook unnamed(predicate, of_hook);
+  of_hook.name = name_of_state(unnamed, {}, {std::move(kind), std::move(metric)});
+  return StopOnPredicateHook(std::move(predicate), of_hook);
 }
 
 }  // namespace trainhook::detail
@@ -36,32 +41,30 @@ StopOnPredicateHook make_early_stopping_hook(const Estimator& /*estimator*/, Sto
 
 StopOnPredicateHook stop_if_higher_hook(const Estimator& estimator, std::string metric_name, double threshold,
                                         const StopIfOptions& options) {
-  return StopOnPredicateHook(stop_if_higher(detail::eval_dir_of(estimator, options), std::move(metric_name), threshold,
-                                            detail::evaluations_of(estimator, options)),
-                             detail::periods_of(options));
+  StopPredicate predicate = stop_if_higher(detail::eval_dir_of(estimator, options), metric_name, threshold,
+                                           detail::evaluations_of(estimator, options));
+  return detail::stop_if(std::move(predicate), options, "stop_if_higher", std::move(metric_name));
 }
 
 StopOnPredicateHook stop_if_lower_hook(const Estimator& estimator, std::string metric_name, double threshold,
                                        const StopIfOptions& options) {
-  return StopOnPredicateHook(stop_if_lower(detail::eval_dir_of(estimator, options), std::move(metric_name), threshold,
-                                           detail::evaluations_of(estimator, options)),
-                             detail::periods_of(options));
+  StopPredicate predicate = stop_if_lower(detail::eval_dir_of(estimator, options), metric_name, threshold,
+                                          detail::evaluations_of(estimator, options));
+  return detail::stop_if(std::move(predicate), options, "stop_if_lower", std::move(metric_name));
 }
 
 StopOnPredicateHook stop_if_no_increase_hook(const Estimator& estimator, std::string metric_name,
                                              std::int64_t max_steps_without_increase, const StopIfOptions& options) {
-  return StopOnPredicateHook(
-      stop_if_no_increase(detail::eval_dir_of(estimator, options), std::move(metric_name), max_steps_without_increase,
-                          detail::evaluations_of(estimator, options)),
-      detail::periods_of(options));
+  StopPredicate predicate = stop_if_no_increase(detail::eval_dir_of(estimator, options), metric_name,
+                                                max_steps_without_increase, detail::evaluations_of(estimator, options));
+  return detail::stop_if(std::move(predicate), options, "stop_if_no_increase", std::move(metric_name));
 }
 
 StopOnPredicateHook stop_if_no_decrease_hook(const Estimator& estimator, std::string metric_name,
                                              std::int64_t max_steps_without_decrease, const StopIfOptions& options) {
-  return StopOnPredicateHook(
-      stop_if_no_decrease(detail::eval_dir_of(estimator, options), std::move(metric_name), max_steps_without_decrease,
-                          detail::evaluations_of(estimator, options)),
-      detail::periods_of(options));
+  StopPredicate predicate = stop_if_no_decrease(detail::eval_dir_of(estimator, options), metric_name,
+                                                max_steps_without_decrease, detail::evaluations_of(estimator, options));
+  return detail::stop_if(std::move(predicate), options, "stop_if_no_decrease", std::move(metric_name));
 }
 
 std::shared_ptr<SessionRunHook> make_stop_at_checkpoint_step_hook(const Estimator& estimator, std::int64_t last_step,

@@ -77,6 +77,10 @@ void InMemoryEvaluatorHook::end(SessionRef session) {
   evaluation_.reset();
 }
 
+std::string InMemoryEvaluatorHook::name() const {
+  return detail::name_of_state(*this, {}, {options_.name.empty() ? "eval" : options_.name});
+}
+
 StateValues InMemoryEvaluatorHook::save_state() {
   StateValues state;
   state.set("iterations", Tensor(iterations_));

@@ -59,6 +59,10 @@ void EarlyStoppingHook::end(SessionRef /*session*/) {
   if (!watch_.has_seen_one()) detail::warn_if_never_published("EarlyStoppingHook", options_.metric, services());
 }
 
+std::string EarlyStoppingHook::name() const {
+  return detail::name_of_state(*this, options_.name, {options_.metric, detail::better_text(options_.better)});
+}
+
 StateValues EarlyStoppingHook::save_state() {
   StateValues state;
   watch_.save(state);

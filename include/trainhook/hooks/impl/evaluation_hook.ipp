@@ -117,6 +117,8 @@ void EvaluationHook::end(SessionRef session) {
   }
 }
 
+std::string EvaluationHook::name() const { return detail::name_of_state(*this, {}, {options_.name}); }
+
 void EvaluationHook::evaluate(SessionRef session, std::int64_t step, bool is_extra) {
   metrics_ = measure(session);
   measured_ = step;
@@ -163,11 +165,12 @@ Metrics EvaluationHook::run_on_data(SessionRef session) const {
 
 Metrics EvaluationHook::figures(const std::vector<Tensor>& results) const {
   Metrics figures;
+  const std::vector<std::string> names = refs_.names();
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Tensor& value = results[i];
     const std::string& tag = refs_.entries()[i].tag;
     detail::expect_single_value("EvaluationHook", tag, value.dtype(), value.shape(), detail::Takes::Numbers);
-    figures.push_back({tag.ends_with(":0") ? tag.substr(0, tag.size() - 2) : tag, *detail::tensor_number(value)});
+    figures.push_back({names[i], *detail::tensor_number(value)});
   }
   return figures;
 }

@@ -53,6 +53,10 @@ void LearningRateWarmUpHook::after_run(SessionRunContext& context, const Session
   if (!is_over_) raise(context.session(), context.global_step());
 }
 
+std::string LearningRateWarmUpHook::name() const {
+  return detail::name_of_state(*this, options_.name, {options_.learning_rate});
+}
+
 StateValues LearningRateWarmUpHook::save_state() {
   StateValues state;
   if (whole_) state.set("learning_rate", Tensor(*whole_));

@@ -100,6 +100,12 @@ void LoggingTensorHook::end(SessionRef session) {
   log(services().clock().monotonic_now());
 }
 
+std::string LoggingTensorHook::name() const {  // what is saved counts in that unit
+  std::vector<std::string> about = tensors_.names();
+  about.emplace_back(options_.every_n_iter ? "iterations" : options_.every_n_steps ? "steps" : "seconds");
+  return detail::name_of_state(*this, options_.name, about);
+}
+
 StateValues LoggingTensorHook::save_state() {
   StateValues state;
   if (!timer_) return state;

@@ -30,6 +30,7 @@ ProfilerHook::~ProfilerHook() = default;
 
 ProfilerHook::ProfilerHook(Options options)
     : output_dir_(options.output_dir.empty() ? "." : std::move(options.output_dir)),
+      name_(std::move(options.name)),
       timer_(*this, {.every_secs = options.save_secs, .every_steps = options.save_steps}, "ProfilerHook", "save_secs",
              "save_steps") {}
 

@@ -61,6 +61,11 @@ void ReduceLearningRateOnPlateauHook::end(SessionRef /*session*/) {
     detail::warn_if_never_published("ReduceLearningRateOnPlateauHook", options_.metric, services());
 }
 
+std::string ReduceLearningRateOnPlateauHook::name() const {
+  return detail::name_of_state(*this, options_.name,
+                               {options_.metric, detail::better_text(options_.better), options_.learning_rate});
+}
+
 StateValues ReduceLearningRateOnPlateauHook::save_state() {
   StateValues state;
   watch_.save(state);

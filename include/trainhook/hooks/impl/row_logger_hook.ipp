@@ -21,6 +21,7 @@
 #include <trainhook/hooks/text/row_file.hpp>
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/directory_checks.hpp>
+#include <trainhook/io/path.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -28,10 +29,8 @@
 namespace trainhook::detail {
 
 RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs values, RowLoggerOptions options)
-    : format_(&format), refs_(std::move(values)), options_(std::move(options)) {
+    : format_(&format), refs_(std::move(values)), options_(std::move(options)), columns_(refs_.names()) {
   if (options_.path.empty()) throw InvalidArgumentError("{}: path is empty; give the path of the file", format.hook);
-  for (const FetchRefs::Entry& entry : refs_.entries())
-    columns_.push_back(entry.tag.ends_with(":0") ? entry.tag.substr(0, entry.tag.size() - 2) : entry.tag);
   columns_.insert(columns_.end(), options_.metrics.begin(), options_.metrics.end());
   for (const std::string& column : columns_) expect_utf8(column, fmt::format("{}: the column", format.hook));
   if (columns_.empty()) throw InvalidArgumentError("{}: there is nothing to log; name values or metrics", format.hook);
@@ -128,6 +127,10 @@ void RowLoggerHook::abort(const std::exception_ptr& /*error*/) noexcept {
   file_.reset();
 }
 
+std::string RowLoggerHook::name() const {  // without the directory, which may be renamed together with the checkpoints
+  return name_of_state(*this, options_.name, {std::string(base_name(options_.path))});
+}
+
 StateValues RowLoggerHook::save_state() {
   StateValues state;
   if (file_ != nullptr) {
@@ -143,10 +146,14 @@ StateValues RowLoggerHook::save_state() {
     state.set("written", size_and_crc);
   }
   if (!row_) return state;
-  Tensor cells(DType::String, Shape({static_cast<std::int64_t>(columns_.size())}));
-  std::ranges::copy(row_->cells, cells.mutable_data<std::string>().begin());
+  const auto texts = [](const std::vector<std::string>& values) {
+    Tensor tensor(DType::String, Shape({static_cast<std::int64_t>(values.size())}));
+    std::ranges::copy(values, tensor.mutable_data<std::string>().begin());
+    return tensor;
+  };
   state.set("step", Tensor(row_->step));
-  state.set("cells", cells);
+  state.set("columns", texts(columns_));
+  state.set("cells", texts(row_->cells));
   return state;
 }
 
@@ -157,7 +164,10 @@ void RowLoggerHook::load_state(const StateValues& state) {
   }
   if (state.find("step") == nullptr) return;
   const auto cells = state.at("cells").data<std::string>();
-  if (cells.size() != columns_.size()) return;  // other columns: the file says so
+  const Tensor* columns = state.find("columns");  // an earlier version did not save them
+  if (cells.size() != columns_.size() ||
+      (columns != nullptr && !std::ranges::equal(columns->data<std::string>(), columns_)))
+    return;  // other columns: the file says so
   row_ = Row{.step = state.at("step").scalar<std::int64_t>(), .cells = {cells.begin(), cells.end()}};
   restored_ = true;
 }

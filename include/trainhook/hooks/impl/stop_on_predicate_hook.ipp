@@ -86,6 +86,7 @@ namespace trainhook {
 
 StopOnPredicateHook::StopOnPredicateHook(StopPredicate should_stop, Options options)
     : should_stop_(std::move(should_stop)),
+      name_(options.name),
       timer_(*this, detail::periods_of(options), "StopOnPredicateHook", "run_every_secs", "run_every_steps") {
   if (!should_stop_) throw InvalidArgumentError("StopOnPredicateHook: should_stop is empty");
 }

@@ -43,6 +43,12 @@ SummarySaverHook::SummarySaverHook(Options options)
   }
 }
 
+std::string SummarySaverHook::name() const {
+  std::vector<std::string> about = options_.summary_op.names();
+  if (about.empty()) about.emplace_back("scaffold");
+  return detail::name_of_state(*this, options_.name, about);
+}
+
 std::string SummarySaverHook::writes_to() const {
   return options_.summary_writer != nullptr ? options_.summary_writer->get_logdir() : options_.output_dir;
 }

@@ -24,8 +24,6 @@
 
 namespace trainhook::detail {
 
-std::string short_type_name(const SessionRunHook& hook) { return short_type_name(typeid(hook)); }
-
 std::string hook_name(const SessionRunHook& hook) {
   std::string own = hook.name();
   return own.empty() ? short_type_name(hook) : own;
@@ -64,16 +62,31 @@ std::optional<std::string> first_veto(const Hooks& hooks) {
   return std::nullopt;
 }
 
-HookStates::HookStates(const Hooks& hooks, SessionServices& services) : services_(&services), hooks_(&hooks) {
-  std::map<std::string, std::size_t> unnamed;
-  for (std::size_t i = 0; i < hooks.size(); ++i) {
-    std::string name = hooks[i]->name();
-    if (name.empty()) {
-      name = short_type_name(*hooks[i]);
-      if (const std::size_t earlier = unnamed[name]++; earlier > 0) name = fmt::format("{}_{}", name, earlier);
+inline bool says_what_it_is_about(std::string_view name) { return name.find('(') != std::string_view::npos; }
+
+inline std::string type_in(const std::string& name) { return name.substr(0, name.find('(')); }
+
+HookStates::HookStates(const Hooks& hooks, SessionServices& services) : services_(&services) {
+  using Counts = std::map<std::string, std::size_t>;
+  Counts of_type;
+  Counts about_the_same;
+  const auto numbered = [](const std::string& name, Counts& earlier) {
+    const std::size_t number = earlier[name]++;
+    return number == 0 ? name : fmt::format("{}_{}", name, number);
+  };
+  for (const auto& hook : hooks) {
+    const std::string type = short_type_name(*hook);
+    std::string name = hook->name();
+    if (name.find('/') != std::string::npos || name == kMetrics)
+      throw InvalidArgumentError("hook name '{}' must not contain '/', and not be '{}'", name, kMetrics);
+    Entry entry{.hook = hook.get()};
+    if (name.empty() || name.starts_with(type + "(")) {
+      const std::string own = name.empty() ? type : name;
+      entry.by_place = numbered(type, of_type);
+      name = numbered(own, about_the_same);
+      if (name != own) entry.twin = own;
     }
-    if (name.find('/') != std::string::npos) throw InvalidArgumentError("hook name '{}' must not contain '/'", name);
-    if (!places_.emplace(name, i).second)
+    if (!entries_.emplace(name, std::move(entry)).second)
       throw InvalidArgumentError("two hooks are called '{}'; give one another name()", name);
   }
 }
@@ -82,7 +95,11 @@ std::string HookStates::name() const { return std::string(kName); }
 
 StateValues HookStates::save() {
   StateValues all;
-  for (const auto& [name, place] : places_) add(all, name, save(*(*hooks_)[place]));
+  for (const auto& [name, entry] : entries_) {
+    const StateValues state = save(name, *entry.hook);
+    if (!entry.twin.empty()) expect_told_apart(name, entry, state);
+    add(all, name, state);
+  }
   for (const auto& [name, state] : orphans_) add(all, name, state);
   if (is_part_of_job_) add(all, std::string(kMetrics), {});
   for (const auto& [name, metric] : services_->metrics()) {
@@ -93,8 +110,25 @@ StateValues HookStates::save() {
   return all;
 }
 
+void HookStates::expect_told_apart(const std::string& name, const Entry& entry, const StateValues& state) {
+  if (state.empty()) return;
+  const auto is_own = [](const NamedTensor& value) { return !value.name.starts_with(kTimer); };
+  if (!says_what_it_is_about(name) && std::ranges::any_of(state.entries(), is_own)) {
+    throw InvalidArgumentError(
+        "hooks '{0}' and '{1}' have state, and only their order in the list of hooks tells them apart: a restart with "
+        "another list would give one the state of the other. Give each a name of its own, name() of your class or "
+        ".name of a stock hook; the one that is called '{1}' takes what an earlier version saved under '{1}'",
+        entry.twin, name);
+  }
+  if (std::exchange(has_warned_of_order_, true)) return;
+  log_warning(
+      "hooks '{}' and '{}' are about the same, so a checkpoint tells them apart by their order in the list of hooks; "
+      "give each a name before you change the list",
+      entry.twin, name);
+}
+
 void HookStates::load(const StateValues& values) {
-  std::map<std::string, StateValues> states;
+  StatesByName states;
   for (const NamedTensor& entry : values.entries()) {
     const std::size_t slash = entry.name.find('/');
     if (slash == std::string::npos) throw DataLossError("the saved hook state '{}' has no name of its own", entry.name);
@@ -106,24 +140,50 @@ void HookStates::load(const StateValues& values) {
       state.set(key, entry.tensor);
     }
   }
-  for (const auto& [name, place] : places_) {
-    for (const auto& timer : HookAccess::timers(*(*hooks_)[place])) *timer = {.restored = true};
-  }
   orphans_.clear();
   services_->restored_metrics().clear();
+  std::map<std::string, SessionRunHook*> takers;  // by the name of the saved state
+  std::set<std::string> fresh;
+  for (const auto& [name, entry] : entries_) {
+    for (const auto& timer : HookAccess::timers(*entry.hook)) *timer = {.restored = true};
+    if (const std::string saved = name_in(states, name, entry); !saved.empty()) {
+      takers.emplace(saved, entry.hook);
+    } else {
+      fresh.insert(name);
+    }
+  }
   for (auto& [name, state] : states) {
-    if (const auto found = places_.find(name); found != places_.end()) {
-      load(*(*hooks_)[found->second], state);
+    if (const auto taker = takers.find(name); taker != takers.end()) {
+      load(*taker->second, state);
     } else if (name == kMetrics) {
       for (const NamedTensor& entry : state.entries()) load_metric(entry);
     } else if (!is_part_of_job_) {
-      const bool numbered = places_.contains(name.substr(0, name.rfind('_')));
-      if (warns_)
-        log_warning("the checkpoint has state of a hook '{}' that the session does not have; it is kept{}", name,
-                    numbered ? ". Hooks of one type are told apart by their order: give each a unique name()" : "");
-      orphans_.emplace(name, std::move(state));
+      keep(name, std::move(state), fresh);
     }
   }
+}
+
+std::string HookStates::name_in(const StatesByName& states, const std::string& name, const Entry& entry) const {
+  if (states.contains(name)) return name;
+  if (entry.by_place.empty() || entries_.contains(entry.by_place) || !states.contains(entry.by_place)) return {};
+  const std::string begin = type_in(name) + "(";
+  const auto identified = states.lower_bound(begin);
+  return identified != states.end() && identified->first.starts_with(begin) ? std::string() : entry.by_place;
+}
+
+void HookStates::keep(const std::string& name, StateValues state, const std::set<std::string>& fresh) {
+  const auto is_of_its_type = [&](const std::string& other) { return type_in(other) == type_in(name); };
+  const auto is_numbered = [&](const auto& entry) { return entry.second.by_place == name.substr(0, name.rfind('_')); };
+  std::string advice;
+  if (std::ranges::any_of(entries_, is_numbered)) {
+    advice =
+        fmt::format(". Hooks of one type are told apart by their order: the one whose name is '{}' takes it", name);
+  } else if (const auto other = std::ranges::find_if(fresh, is_of_its_type); other != fresh.end()) {
+    advice = fmt::format(". '{}' is about something else, and starts fresh", *other);
+  }
+  if (warns_)
+    log_warning("the checkpoint has state of a hook '{}' that the session does not have; it is kept{}", name, advice);
+  orphans_.emplace(name, std::move(state));
 }
 
 void HookStates::load_metric(const NamedTensor& saved) {
@@ -138,8 +198,13 @@ void HookStates::load_metric(const NamedTensor& saved) {
   }
 }
 
-StateValues HookStates::save(SessionRunHook& hook) {
+StateValues HookStates::save(const std::string& name, SessionRunHook& hook) {
   StateValues state = call_hook(hook, "save_state", [&] { return hook.save_state(); });
+  for (const NamedTensor& entry : state.entries()) {
+    if (entry.name == kVersion || entry.name.starts_with(kTimer))
+      throw InvalidArgumentError("hook '{}': its state has a value '{}', which is a name of the library's own", name,
+                                 entry.name);
+  }
   for (std::size_t i = 0; i < HookAccess::timers(hook).size(); ++i) {
     if (const auto step = HookAccess::timers(hook)[i]->step) state.set(fmt::format("{}{}", kTimer, i), Tensor(*step));
   }

@@ -81,6 +81,13 @@ FetchRefs::FetchRefs(const std::map<std::string, Item>& tagged) {
   for (const auto& [tag, item] : tagged) entries_.push_back({tag, item});
 }
 
+std::vector<std::string> FetchRefs::names() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_)
+    names.push_back(entry.tag.ends_with(":0") ? entry.tag.substr(0, entry.tag.size() - 2) : entry.tag);
+  return names;
+}
+
 FetchList FetchRefs::resolve(const Graph& graph, std::string_view who) const {
   FetchList fetches;
   for (const Entry& entry : entries()) fetches.push_back(entry.item.resolve(graph, who));
