@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <expect_error.hpp>
 #include <gtest/gtest.h>
 
 #include <trainhook/data/dataset.hpp>
@@ -50,6 +51,18 @@ TEST(LoopIterator, KeepsItsPositionWhenTheSavedStateIsDamaged) {
   EXPECT_THROW(loop.load(entries), DataLossError);
   EXPECT_EQ(next(numbers), 1);
   EXPECT_EQ(weight, 1.0F);
+}
+
+TEST(LoopIterator, HasANameOfItsOwnAndNoneByTheOrderOfCreation) {
+  LoopSession loop;
+  make_iterator(loop, Dataset::range(10));
+  testing::expect_error({"the loop has an iterator 'IteratorV2' already: give each a name of its own",
+                         "'IteratorV2_1' has what an earlier version saved of this one"},
+                        [&] { make_iterator(loop, Dataset::range(20)); });
+  LoopSession named;
+  make_iterator(named, Dataset::range(10));
+  make_iterator(named, Dataset::range(20), "IteratorV2_1");
+  EXPECT_EQ(detail::iterators(named.graph()).at(1).state_name(), "IteratorV2_1-state");
 }
 
 TEST(LoopIterator, BeginsAgainWithAnotherSession) {

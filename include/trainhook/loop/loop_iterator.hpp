@@ -15,6 +15,8 @@ namespace trainhook {
 /// Creates an iterator over `dataset`; the loop owns it. Take elements in the step: `batches.get_next(element)`. As
 /// with a graph's iterator, its position is saved if an input hook or a saveable asks for it. A session that restores
 /// nothing starts it from the beginning.
+/// @throws InvalidArgumentError if the loop has an iterator of that name: positions in checkpoints have those names,
+/// and numbers in the order of creation would mix them up.
 TRAINHOOK_DECL Iterator& make_iterator(LoopSession& loop, const Dataset& dataset, std::string_view name = "IteratorV2");
 
 }  // namespace trainhook

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -19,6 +20,12 @@ namespace trainhook {
 
 Iterator& make_iterator(LoopSession& loop, const Dataset& dataset, std::string_view name) {
   const GraphIterator node = make_iterator(loop.graph(), dataset, name);
+  if (!node.name().ends_with(name)) {
+    throw InvalidArgumentError(
+        "the loop has an iterator '{0}' already: give each a name of its own, by which checkpoints know its position "
+        "('{1}' has what an earlier version saved of this one)",
+        name, node.name());
+  }
   auto iterator = std::make_shared<Iterator>(dataset);
   detail::LoopAccess::add_state(
       loop, {.name = node.name() + "-state",
