@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <expect_error.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,16 +87,47 @@ TEST(ExponentialMovingAverageHook, ContinuesAfterARestartWithItsAverages) {
   EXPECT_THAT(second.averages({3, 4}), ElementsAre(wanted[2], wanted[3]));
 }
 
-TEST(ExponentialMovingAverageHook, WithoutStateOfAVariableAllStartFromPresentValues) {
+TEST(ExponentialMovingAverageHook, AVariableWithoutAnAverageStartsFromItsPresentValueAndTheOthersKeepTheirs) {
   LogLines log;
-  Training training({.variables = {"weight"}}, Tensor(7.0));
+  Training training({.variables = {"weight", "bias"}}, Tensor(7.0));
+  training.script.variable("bias", Tensor(2.0));
+  training.model.variable("bias") = Tensor(2.0);
   training.begin();
   StateValues state;
   state.set("updates", Tensor(std::int64_t{5}));
+  state.set("average/bias", Tensor(3.0));
   training.hook->load_state(state);
   training.create();
   EXPECT_EQ(training.hook->averages()[0].tensor.scalar<double>(), 7);
-  EXPECT_EQ(log.count("W ExponentialMovingAverageHook: the checkpoint has no average of 'weight'"), 1U);
+  EXPECT_EQ(training.hook->averages()[1].tensor.scalar<double>(), 3);
+  EXPECT_EQ(log.count("W ExponentialMovingAverageHook: the checkpoint has no average of 1 of 2 variables in their "
+                      "shapes, 'weight' for example; those start from the present values"),
+            1U);
+}
+
+TEST(ExponentialMovingAverageHook, AnAverageOfAnotherShapeIsNotRead) {
+  for (const std::int64_t saved : {1, 2'000'000}) {
+    LogLines log;
+    const Tensor start = Tensor::copy_of<double>(std::vector<double>(10, 7), {10});
+    Training training({.decay = 0.5, .variables = {"weight"}}, start);
+    training.begin();
+    StateValues state;
+    state.set("updates", Tensor(std::int64_t{5}));
+    state.set("average/weight", Tensor(DType::Double, Shape({saved})));
+    training.hook->load_state(state);
+    training.create();
+    training.run();
+    EXPECT_EQ(training.hook->averages()[0].tensor, start);
+    EXPECT_EQ(log.count("W ExponentialMovingAverageHook: the checkpoint has no average of 1 of 1 variables"), 1U);
+  }
+}
+
+TEST(ExponentialMovingAverageHook, AVariableThatChangesItsShapeIsAnError) {
+  Training training({.decay = 0.5, .variables = {"weight"}});
+  training.start();
+  training.model.variable("weight") = Tensor::of<double>({1, 2, 3});
+  testing::expect_error<FailedPreconditionError>({"variable 'weight' has changed its shape from [] to [3]"},
+                                                 [&] { training.run(); });
 }
 
 TEST(ExponentialMovingAverageHook, RefusesWhatItCannotAverage) {

@@ -37,9 +37,10 @@ struct RestoreRules {
   /// Pairs of a beginning of names in the checkpoint and what replaces it; the first pair that fits a name counts. A
   /// beginning ends at a '/' or '.' of the name, or with it: `net/fc1` is not that of `net/fc10.weight`. The state of
   /// optimizers follows its variables: names that hold `net/fc1` or `fc1` inside are renamed, too, if the model lacks
-  /// them and has the new ones, as those of `libtorch::add_optimizer` are, `adam/fc1.weight/exp_avg`. That of hooks
-  /// needs a pair of its own, from `_trainhook/hooks/` on. A variable without a new name, `{"net/head", ""}`, is left
-  /// out, with all that is below it.
+  /// them and has the new ones, as those of `libtorch::add_optimizer` are, `adam/fc1.weight/exp_avg`. What a hook keeps
+  /// of a variable, such as its moving average, follows it, too, and is reshaped with it; a hook's own name needs a
+  /// pair of its own, from `_trainhook/hooks/` on. A variable without a new name, `{"net/head", ""}`, is left out, with
+  /// all that is below it.
   std::vector<std::pair<std::string, std::string>> rename{};
 
   Missing missing = Missing::Fail;

@@ -181,6 +181,8 @@ class Saver {
 
   // The saved state of the saveable `name`.
   TRAINHOOK_DECL static StateValues read_state(const CheckpointContents& contents, const std::string& name);
+  TRAINHOOK_DECL static void add_parts(const CheckpointContents& contents, const std::string& name,
+                                       StateValues& values);
 
   enum class Values { Now, Deferred, OneAtATime };
 

@@ -75,6 +75,10 @@ class Saveable {
 
 namespace detail {
 
+/// Begins the name of a value that is a part of a tensor, `_part/<tensor>/<shape and region, as in SaveV2>`, in the
+/// state of a hook. A restore gives a hook those of all processes, because the tensor may be cut in another way.
+inline constexpr std::string_view kPartOfTensor = "_part/";
+
 /// The current state of `saveable`, by the names in the checkpoint.
 [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> entries_of(Saveable& saveable);
 

@@ -8,15 +8,19 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/variable.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
 
-/// Keeps `average = decay * average + (1 - decay) * value` for float and double variables of a session, after each
-/// step. Averages start from the session's first values and are saved in checkpoints: a resumed run has the same ones.
-/// For plain loops; graphs can also use ExponentialMovingAverage. Copies the variables at each step. Source:
-/// `tf.train.ExponentialMovingAverage`.
+/// Keeps `average = decay * average + (1 - decay) * value` for floating-point variables of a session, after each step;
+/// those of half and bfloat16 are float, which loses no small step. Averages start from the session's first values and
+/// are saved in checkpoints: a resumed run has the same ones. Each belongs to its variable: RestoreRules that rename,
+/// cast or reshape the variable do the same to it, and that of a part of a tensor is found in parts of another cut. A
+/// variable whose average a checkpoint lacks starts from its present value, with a warning. For plain loops; graphs can
+/// also use ExponentialMovingAverage. Copies the variables at each step. Source: `tf.train.ExponentialMovingAverage`.
 ///
 ///     auto ema = th::make_hook<th::ExponentialMovingAverageHook>({.decay = 0.999});
 ///     .hooks = {ema, th::EvaluationHook([&] {
@@ -52,7 +56,7 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
   ExponentialMovingAverageHook& operator=(ExponentialMovingAverageHook&&) = delete;
   TRAINHOOK_DECL ~ExponentialMovingAverageHook() override;
 
-  /// The averages, by the names of the variables; available once the session is created.
+  /// The averages, by the names of the variables; available once the session is created. Of half and bfloat16: float.
   [[nodiscard]] const std::vector<NamedTensor>& averages() const noexcept { return averages_; }
 
   /// Sets the session's variables to their averages until the result is destroyed. Call it in a hook's callback, not in
@@ -60,7 +64,8 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
   /// @throws FailedPreconditionError before the session is created and after its end.
   [[nodiscard]] TRAINHOOK_DECL Swapped use_averages() const;
 
-  /// @throws InvalidArgumentError for a variable that is not float or double or does not exist, or if there is none.
+  /// @throws InvalidArgumentError for a variable that has no floating-point dtype or does not exist, or if there is
+  /// none.
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
@@ -70,11 +75,12 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
 
  private:
   Options options_;
+  std::vector<Variable> variables_;
   std::vector<std::string> names_;
   SessionRef session_;
   std::vector<NamedTensor> averages_;
   std::int64_t updates_ = 0;
-  bool restored_ = false;
+  StateValues loaded_;  // until the session is created
 };
 
 }  // namespace trainhook

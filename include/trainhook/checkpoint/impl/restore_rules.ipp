@@ -101,7 +101,9 @@ class FittedContents final : public CheckpointContents {
     Renaming renaming(rules.rename, model);
     for (const std::string& name : original.names()) {
       const std::size_t prefix = name.starts_with(own) ? own.size() : 0;
-      add(name, name.substr(0, prefix), renaming.name_here(name.substr(prefix)));
+      const std::string rest = name.substr(prefix);
+      const std::string here = renaming.name_here(rest);
+      add(name, name.substr(0, prefix), here == rest ? with_its_variable(rest, renaming) : here);
     }
     expect_all_used(renaming.used());
   }
@@ -139,6 +141,7 @@ class FittedContents final : public CheckpointContents {
     }
     Tensor value = original_.read(original != nullptr ? *original : std::string(name));
     wanted = find_wanted_by(name);
+    if (wanted == nullptr) wanted = find_owner(name, value.shape());
     if (wanted == nullptr) return value;
     value = converted(*wanted, std::move(value));
     if (wanted->shape.compatible_with(value.shape())) return value;
@@ -198,6 +201,28 @@ class FittedContents final : public CheckpointContents {
     }
   }
 
+  // The value of a hook that belongs to a variable of the checkpoint, `_trainhook/hooks/<hook>/<key>/<variable>`, or to
+  // a part of it, follows the variable.
+  [[nodiscard]] std::string with_its_variable(const std::string& name, Renaming& renaming) {
+    constexpr std::string_view kHooks = "_trainhook/hooks/";
+    std::size_t at = name.find(kHooks);
+    const std::size_t hook = at == std::string::npos ? at : name.find('/', at + kHooks.size());
+    const std::size_t key = hook == std::string::npos ? hook : name.find('/', hook + 1);
+    if (key == std::string::npos) return name;
+    at = key + 1;
+    std::string variable = name.substr(at);
+    std::string part;
+    if (!original_.find(variable) && variable.find('/') != std::string::npos) {
+      part = variable.substr(variable.rfind('/'));
+      variable.resize(variable.size() - part.size());
+    }
+    if (!original_.find(variable)) return name;
+    const std::string here = renaming.name_here(variable);
+    if (here.empty()) return here;
+    if (part.empty()) owners_.emplace(name.substr(0, at) + here, here);
+    return name.substr(0, at) + here + part;
+  }
+
   void expect_all_used(const std::vector<std::size_t>& used) const {
     for (std::size_t i = 0; i < used.size(); ++i) {
       const auto& [before, after] = rules_.rename[i];
@@ -219,6 +244,12 @@ class FittedContents final : public CheckpointContents {
   // That may be a rank's own.
   [[nodiscard]] const StateSpec* find_wanted_by(std::string_view name) const {
     return find_wanted(name.substr(name.starts_with(own_) ? own_.size() : 0));
+  }
+  // The variable whose hook's value has another shape; null if it has that one, or nothing reshapes it.
+  [[nodiscard]] const StateSpec* find_owner(std::string_view name, const Shape& shape) const {
+    const auto owner = owners_.find(name.substr(name.starts_with(own_) ? own_.size() : 0));
+    const StateSpec* const wanted = owner == owners_.end() || !rules_.reshape ? nullptr : find_wanted(owner->second);
+    return wanted == nullptr || wanted->shape.compatible_with(shape) ? nullptr : wanted;
   }
   // A part of that tensor that this process has: the first, or the one of a region.
   [[nodiscard]] const StateSpec* find_part(std::string_view tensor, const TensorSlice* region = nullptr) const {
@@ -270,6 +301,7 @@ class FittedContents final : public CheckpointContents {
   const Renaming::Model& model_;
   const std::string& own_;
   std::map<std::string, std::string, std::less<>> originals_;  // the names there, by those here
+  std::map<std::string, std::string, std::less<>> owners_;     // the variables of hooks' values, by the names here
   std::set<std::string, std::less<>> left_out_;
   VariableSlices slices_;  // parts are read as regions of the whole
   std::string step_;

@@ -65,7 +65,9 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
       continue;
     }
     if (!own.empty()) state = read_state(contents, own + saveable->name());
-    states.emplace_back(saveable, !state.empty() ? std::move(state) : read_state(contents, saveable->name()));
+    if (state.empty()) state = read_state(contents, saveable->name());
+    add_parts(contents, saveable->name(), state);
+    states.emplace_back(saveable, std::move(state));
   }
   expect_entries("restore", chosen.size() + states.size());
   for (const auto& one : states) {
@@ -115,6 +117,17 @@ StateValues Saver::read_state(const CheckpointContents& contents, const std::str
       values.set(key.substr((std::min)(name.size() + 1, key.size())), contents.read(key));
   }
   return values;
+}
+
+// Those of the other processes, whose names have more in front.
+void Saver::add_parts(const CheckpointContents& contents, const std::string& name, StateValues& values) {
+  for (const std::string& key : contents.names({})) {
+    const std::size_t part = key.find(fmt::format("/{}", detail::kPartOfTensor));
+    const std::size_t at = part == std::string::npos ? part : key.find(name + "/");
+    if (at == std::string::npos || at > part) continue;
+    const std::string rest = key.substr(at + name.size() + 1);
+    if (values.find(rest) == nullptr) values.set(rest, contents.read(key));
+  }
 }
 
 void Saver::expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
