@@ -29,7 +29,8 @@ class FileWriter;
 /// Computes metrics every N steps or T seconds, and at the end: logs them, writes them as scalars for TensorBoard, and
 /// publishes them as `eval/loss` and so on for hooks such as EarlyStoppingHook. Events go to a separate directory, so a
 /// metric with the tag of a training summary is a second curve in its chart. A run that a signal ends is not evaluated
-/// at its end, since a later run resumes it.
+/// at its end, since a later run resumes it. What an evaluation draws from random generators of the session, such as a
+/// loop's `state`, is not missing in the training: afterwards they stand where they stood.
 ///
 /// In a job of several ranks, an EvaluationHook in `hooks` evaluates on all of them at the same step, so that
 /// `evaluate` may add up over the ranks. All publish the metrics of rank 0, and only rank 0 logs and writes them. One

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -77,6 +79,30 @@ TEST_F(EvaluationHookOnAGraph, RefusesWhatIsNotAFigure) {
 
 TEST_F(EvaluationHookOnAGraph, RefusesDataWithoutElements) {
   EXPECT_THROW(measured({{mean_}, numbers().take(0).batch(2), {input_}, {}}, 2), InvalidArgumentError);
+}
+
+TEST(EvaluationHook, LeavesTheRandomOpsOfAGraphWhereTheyStood) {
+  const testing::LogLines quiet;
+  const auto trained = [](const std::vector<std::int64_t>& periods) {
+    Graph graph;
+    const Variable step = get_or_create_global_step(graph);
+    const Output noise = random_uniform(graph, {}, {.seed = 17}).named("noise");
+    const Variable weight = get_variable(graph, "weight", {}, {.initializer = zeros_initializer()});
+    const Operation train = group(graph, {assign_add(weight, noise).operation(),
+                                          assign_add(step, constant(graph, Tensor(std::int64_t{1}))).operation()});
+    testing::MemoryFileSystem disk;
+    HookList hooks = {StopAtStepHook({.last_step = 6})};
+    for (const std::int64_t period : periods)
+      hooks.emplace_back(EvaluationHook({noise}, FeedDict{}, {.every_n_steps = period}));
+    auto session = monitored_training_session<EigenSession>(graph, {.hooks = hooks, .file_system = &disk});
+    float last = 0;
+    while (!session.should_stop()) {
+      session.run(train);
+      last = SessionRef(session).snapshot(std::vector<std::string>{"weight"}).at(0).tensor.scalar<float>();
+    }
+    return last;
+  };
+  EXPECT_EQ(trained({2}), trained({}));
 }
 
 }  // namespace

@@ -41,6 +41,25 @@ template <>
 inline constexpr auto kFields<MetricsMessage> =
     std::tuple(field(1, "name", &MetricsMessage::name), field(2, "value", &MetricsMessage::value));
 
+/// Calls `measure`, and sets each random generator of the session back to where it stood: training draws the same
+/// numbers, however often and for whatever reason it is evaluated.
+template <class Measure>
+Metrics measure_between_draws(SessionRef session, const Measure& measure) {
+  std::vector<std::string> generators;
+  for (const StateSpec& spec : session.state())
+    if (spec.is_generator) generators.push_back(spec.name);
+  if (generators.empty()) return measure();
+  const std::vector<NamedTensor> before = session.snapshot(generators);
+  try {
+    Metrics metrics = measure();
+    session.load(before);
+    return metrics;
+  } catch (...) {
+    session.load(before);
+    throw;
+  }
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -188,13 +207,13 @@ void EvaluationHook::share_period() {
 }
 
 Metrics EvaluationHook::measure(SessionRef session) {
-  const auto own = [&] {
+  const auto values = [&] {
     if (evaluate_) return detail::call_of_user("the function of evaluation", options_.name, evaluate_);
     return each_element_ ? run_on_data(session) : run_on_feeds(session);
   };
   const std::string bytes = peers().same_for_all([&] {
     detail::MetricsMessage message;
-    for (const Metric& metric : own()) {
+    for (const Metric& metric : detail::measure_between_draws(session, values)) {
       message.name.push_back(metric.name);
       message.value.push_back(metric.value);
     }
