@@ -146,6 +146,36 @@ TEST_F(CheckpointManagerTest, K22_ARestoredStepIsNotSavedAgain) {
   EXPECT_EQ(kept.checkpoints(), Prefixes{"run/ckpt-1"});
 }
 
+TEST_F(CheckpointManagerTest, NamesWhatTheSessionLacksBeforeTheFirstSaveThatLeavesItOut) {
+  float weight = 1, slot = 2;
+  {
+    LoopSession adam;
+    adam.variable("weight", weight);
+    adam.variable("weight/Adam", slot);
+    static_cast<void>(manager(5).save(adam));
+  }
+  LoopSession sgd;
+  sgd.variable("weight", weight);
+  CheckpointManager resumed = manager(5);
+  EXPECT_EQ(resumed.restore_or_initialize(sgd), "run/ckpt-1");
+  const std::string line =
+      "W checkpoint run/ckpt-1 has 1 name that nothing here takes, and the next save leaves out: "
+      "'weight/Adam'";
+  for (int i = 0; i < 2; ++i) {
+    static_cast<void>(resumed.save(sgd));
+    EXPECT_EQ(log_.count(line), 1U);
+  }
+}
+
+TEST_F(CheckpointManagerTest, AResumeThatLacksStateIsAnError) {
+  std::int64_t seen = 1;
+  LoopSession before;
+  static_cast<void>(manager(5).save(before));
+  LoopSession now;
+  now.state("seen", seen);
+  EXPECT_THROW(manager(5).restore_or_initialize(now), NotFoundError);
+}
+
 TEST_F(CheckpointManagerTest, SavesOnlyIfTheIntervalIsOver) {
   CheckpointManager kept = counting_manager(3);
   Prefixes saved;

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
@@ -19,6 +21,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "data_files.hpp"
@@ -27,6 +30,8 @@
 namespace trainhook {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 
 struct Restoring : ::testing::Test {
@@ -79,6 +84,131 @@ TEST_F(Restoring, ACheckpointThatFitsIsRestoredAsItIsThoughARuleFitsAllNames) {
   restore({.rename = {{"", "net/"}}});
   EXPECT_EQ(head, Floats{3});
   EXPECT_EQ(initialized, 0);
+}
+
+TEST_F(Restoring, ARuleThatTheModelsOwnCheckpointHasFollowedChangesNothing) {
+  Floats old{-3};
+  loop.variable("head", old);
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"head", Tensor::of<float>({4})}});
+  restore({.rename = {{"head", "net/head"}}});
+  EXPECT_EQ(head, Floats{3});
+  EXPECT_EQ(old, Floats{4});
+  EXPECT_EQ(initialized, 0);
+  EXPECT_EQ(notes, "");
+}
+
+TEST_F(Restoring, ARuleAppliesThoughTheCheckpointFitsWithoutIt) {
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}});
+  restore({.rename = {{"net/head", ""}}});
+  EXPECT_EQ(encoder, (Floats{1, 2}));
+  EXPECT_EQ(head, Floats{-2});
+  EXPECT_EQ(loop.global_step(), 3);
+  EXPECT_EQ(initialized, 1);
+  EXPECT_EQ(notes,
+            "from old/m-3: 'net/head' is left out, in 1 name; 'net/head' is left out and keeps its initial value");
+}
+
+TEST_F(Restoring, TwoNamesOfACheckpointThatFitsAreExchanged) {
+  Floats tail{-3};
+  loop.variable("net/tail", tail);
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"net/tail", Tensor::of<float>({4})}});
+  restore({.rename = {{"net/head", "net/tail"}, {"net/tail", "net/head"}}});
+  EXPECT_EQ(head, Floats{4});
+  EXPECT_EQ(tail, Floats{3});
+}
+
+TEST_F(Restoring, OneLineSaysHowManyNamesAreRestoredKeptAndLeftOver) {
+  Floats tail{-3};
+  loop.variable("net/tail", tail);
+  write({{"encoder/w", Tensor::of<double>({1, 2})},
+         {"a", Tensor::of<float>({1})},
+         {"encoder/b", Tensor::of<float>({2})},
+         {"_trainhook/ranks/1/_trainhook/state/noise", Tensor::of<float>({3})}});
+  testing::LogLines log;
+  restore({.from = "old/m-3",
+           .rename = {{"encoder", "net/encoder"}, {"global_step", ""}},
+           .missing = Missing::KeepInitial,
+           .cast = true});
+  EXPECT_THAT(log.lines,
+              ElementsAre("I Began with old/m-3: names restored: 1, kept at the initial value: 3 ('global_step', "
+                          "'net/head', 'net/tail'), left over: 2 ('a', 'encoder/b'); 'encoder' is 'net/encoder' here, "
+                          "in 2 names; 'global_step' is left out, in 1 name; 'net/encoder/w' is float64 there and "
+                          "float32 here: no number changed."));
+  EXPECT_EQ(notes,
+            "from old/m-3: 'encoder' is 'net/encoder' here, in 2 names; 'global_step' is left out, in 1 name; "
+            "'net/encoder/w' is float64 there and float32 here: no number changed; 'global_step' is left out and keeps "
+            "its initial value; 'net/head' is not in it and keeps its initial value; 'net/tail' is not in it and keeps "
+            "its initial value");
+}
+
+TEST_F(Restoring, OfManyDifferencesTheLineHasTheFirst) {
+  std::vector<Floats> more(7, Floats{-1});
+  std::vector<NamedTensor> entries{{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}};
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    loop.variable("v" + std::to_string(i), more[i]);
+    entries.push_back({"v" + std::to_string(i), Tensor::of<double>({1})});
+  }
+  write(entries);
+  testing::LogLines log;
+  restore({.cast = true});
+  ASSERT_EQ(log.lines.size(), 1U);
+  EXPECT_THAT(log.lines[0], HasSubstr("names restored: 10, kept at the initial value: 0, left over: 0; 'v0' is"));
+  EXPECT_THAT(log.lines[0],
+              HasSubstr("'v4' is float64 there and float32 here: no number changed; 2 more differences."));
+  EXPECT_THAT(notes, HasSubstr("'v6' is float64"));
+}
+
+TEST_F(Restoring, ARuleThatFitsNoNameOfTheModelsOwnCheckpointIsSaid) {
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}});
+  testing::LogLines log;
+  restore({.rename = {{"net/haed", ""}}});
+  EXPECT_THAT(log.lines, ElementsAre(HasSubstr("no name begins with 'net/haed', which `rename` replaces")));
+}
+
+TEST_F(Restoring, AnotherModelsCheckpointWithoutAVariableOfThisOneIsAnError) {
+  write({{"encoder/w", Tensor::of<float>({1, 2})}, {"top", Tensor::of<float>({3})}});
+  EXPECT_EQ(refusal<NotFoundError>({.from = "old/m-3", .missing = Missing::KeepInitial}),
+            "restore: checkpoint old/m-3 has no variable of the model: it has 'encoder/w', 'global_step', 'top', and "
+            "the model 'net/encoder/w', 'net/head'; say by `rename` what they are called here");
+  EXPECT_EQ(initialized, 0);
+  EXPECT_EQ(loop.global_step(), 0);
+}
+
+TEST_F(Restoring, MissingStateIsAnErrorOrKeepsItsValue) {
+  Floats noise{-1};
+  std::mt19937 generator(7);
+  loop.state("noise", noise);
+  loop.state("generator", generator);
+  const std::mt19937 as_made = generator;
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"_trainhook/state/noise", Tensor::of<float>({4})}});
+  EXPECT_EQ(refusal<NotFoundError>({}),
+            "checkpoint old/m-3 has no generator '_trainhook/state/generator'; give it the name that it had, or say by "
+            "`restore` = RestoreRules{.missing = Missing::KeepInitial} that it keeps its value; it holds: "
+            "_trainhook/state/noise, global_step, net/encoder/w, net/head");
+  EXPECT_EQ(head, Floats{-2});
+  restore({.missing = Missing::KeepInitial});
+  EXPECT_EQ(noise, Floats{4});
+  EXPECT_EQ(generator, as_made);
+  EXPECT_EQ(notes, "from old/m-3: '_trainhook/state/generator' is not in it and keeps its initial value");
+  noise = {-1};
+  restore({.from = "old/m-3"});  // of another model
+  EXPECT_EQ(noise, Floats{4});
+}
+
+TEST_F(Restoring, StateThatIsLeftOutKeepsItsValue) {
+  Floats noise{-1};
+  loop.state("noise", noise);
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"_trainhook/state/noise", Tensor::of<float>({4})}});
+  restore({.rename = {{"_trainhook/state/noise", ""}}});
+  EXPECT_EQ(noise, Floats{-1});
 }
 
 TEST_F(Restoring, NamesAreFoundUnderOtherOnes) {
@@ -282,7 +412,8 @@ TEST_F(Restoring, AFunctionThatMakesAWrongShapeIsAnError) {
   write({{"net/encoder/w", Tensor::of<float>({7})}, {"net/head", Tensor::of<float>({3})}});
   const auto as_saved = [](const std::string&, const Tensor& saved, const Tensor&) { return saved; };
   EXPECT_EQ(refusal<InvalidArgumentError>({.reshape = as_saved}),
-            "restore: `reshape` made float32[1] of variable 'net/encoder/w', which is float32[2]");
+            "restore: `reshape` made float32[1] of variable 'net/encoder/w', which is float32[2]; make that, or let it "
+            "begin anew by `rename` = {{\"net/encoder/w\", \"\"}}");
 }
 
 TEST_F(Restoring, ARuleThatMatchesNothingIsAnError) {

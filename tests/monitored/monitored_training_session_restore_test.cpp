@@ -3,10 +3,13 @@
 /// Sessions with RestoreRules: where they begin, and that they go on from their own checkpoints.
 #include <trainhook/monitored/monitored_training_session.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +25,8 @@
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
+#include "expect_error.hpp"
+
 namespace trainhook {
 namespace {
 
@@ -35,7 +40,7 @@ struct Program {
   }
   void train(MonitoredTrainingSessionOptions options, int steps) {
     options.checkpoint_dir = "run";
-    options.save_checkpoint_steps = 1;
+    if (!options.save_checkpoint_steps) options.save_checkpoint_steps = 1;
     options.file_system = &disk;
     options.clock = &clock;
     auto session = monitored_training_session(loop, options);
@@ -73,7 +78,7 @@ TEST_F(RestoringSession, BeginsFromAnotherCheckpointAndGoesOnFromItsOwn) {
     EXPECT_EQ(first.encoder, (Floats{1, 2}));
     EXPECT_EQ(first.head, Floats{-1});
   }
-  Program second(disk);  // whose rules are not looked at
+  Program second(disk);  // for which the rules do not count
   second.train(options, 1);
   EXPECT_EQ(second.began_at, 10);
   EXPECT_EQ(second.head, Floats{0});
@@ -101,8 +106,8 @@ TEST_F(RestoringSession, IsStrictWithoutRulesAndNamesThem) {
     EXPECT_EQ(
         std::string(error.what()),
         "checkpoint run/model.ckpt-9 has no variable 'net/encoder'; it was written by another model, so restore it "
-        "into that one, train into another directory, or say by `restore` = RestoreRules what may differ; "
-        "names like it are: encoder");
+        "into that one, train into another directory, or say by `restore` = RestoreRules what may differ: `rename`, or "
+        "`missing` = Missing::KeepInitial; names like it are: encoder");
   }
 }
 
@@ -114,6 +119,80 @@ TEST_F(RestoringSession, WritesWhatWasNotPlainToTheRecordOfTheRun) {
   again.train({}, 1);
   EXPECT_EQ(detail::read_run_record(disk, "run")->restored,
             "from pretrained/m-9: 'net/head' is not in it and keeps its initial value");
+}
+
+/// A program whose state other than variables has these names.
+struct StateProgram : Program {
+  StateProgram(testing::MemoryFileSystem& file_system, const std::string& generator, const std::string& count)
+      : Program(file_system) {
+    if (!generator.empty()) loop.state(generator, noise);
+    if (!count.empty()) loop.state(count, seen);
+  }
+  std::mt19937 noise{5};
+  std::int64_t seen = 0;
+};
+
+TEST_F(RestoringSession, AResumeThatLacksStateIsAnErrorThatNamesTheWayOut) {
+  StateProgram(disk, "noise", "seen").train({}, 1);
+  for (const auto& [generator, count, missing] : {std::tuple("sound", "seen", "generator '_trainhook/state/sound'"),
+                                                  std::tuple("noise", "heard", "state '_trainhook/state/heard'")}) {
+    StateProgram program(disk, generator, count);
+    testing::expect_error<NotFoundError>(
+        {std::string("checkpoint run/model.ckpt-1 has no ") + missing,
+         "give it the name that it had, or say by `restore` = RestoreRules{.missing = Missing::KeepInitial}"},
+        [&] { program.train({}, 1); });
+    EXPECT_EQ(program.head, Floats{-2});
+  }
+}
+
+TEST_F(RestoringSession, AResumeThatLacksStateGoesOnIfARuleSaysSo) {
+  StateProgram(disk, "noise", "").train({}, 1);
+  testing::LogLines log;
+  StateProgram program(disk, "sound", "");
+  program.train({.restore = RestoreRules{.missing = Missing::KeepInitial}}, 1);
+  EXPECT_EQ(program.began_at, 1);
+  EXPECT_EQ(log.count("I Followed the rules of `restore` for run/model.ckpt-1: names restored: 3, kept at the initial "
+                      "value: 1 ('_trainhook/state/sound'), left over: 1 ('_trainhook/state/noise')."),
+            1U);
+  EXPECT_EQ(log.count("leaves out"), 0U) << "it is said once";
+}
+
+TEST_F(RestoringSession, WhatTheProgramLacksIsNamedBeforeTheFirstSaveThatLeavesItOut) {
+  {
+    Program adam(disk);
+    Floats first{1, 1}, second{2, 2};
+    adam.loop.variable("net/encoder/Adam", first);
+    adam.loop.variable("net/encoder/Adam_1", second);
+    adam.train({}, 1);
+  }
+  const std::string line =
+      "W checkpoint run/model.ckpt-1 has 2 names that nothing here takes, and the next save leaves out: "
+      "'net/encoder/Adam', 'net/encoder/Adam_1'";
+  const auto lines_of = [&](int steps, bool saves) {
+    testing::LogLines log;
+    Program sgd(disk);
+    sgd.train({.save_checkpoint_steps = saves ? 1 : 0}, steps);
+    return log.lines;
+  };
+  EXPECT_EQ(std::ranges::count(lines_of(1, false), line), 0);
+  const std::vector<std::string> lines = lines_of(1, true);
+  const auto is_save = [](const std::string& each) {
+    return each.find("Saving checkpoints for 2") != std::string::npos;
+  };
+  EXPECT_EQ(std::ranges::count(lines, line), 1);
+  EXPECT_LT(std::ranges::find(lines, line), std::ranges::find_if(lines, is_save));
+  EXPECT_NE(std::ranges::find_if(lines, is_save), lines.end());
+  EXPECT_EQ(std::ranges::count_if(lines_of(1, true), [](const auto& each) { return each.find("leaves out") < 200; }),
+            0);
+}
+
+TEST_F(RestoringSession, RulesApplyAtEachStartThoughTheCheckpointFits) {
+  for (const float steps : {1.F, 2.F}) {
+    Program program(disk);
+    program.train({.restore = RestoreRules{.rename = {{"net/head", ""}}}}, steps > 1 ? 1 : 3);
+    EXPECT_EQ(program.head, Floats{steps > 1 ? -1.F : 1.F});
+    EXPECT_EQ(program.began_at, steps > 1 ? 3 : 0);
+  }
 }
 
 TEST_F(RestoringSession, KeepsAsManyCheckpointsAsIsSaid) {

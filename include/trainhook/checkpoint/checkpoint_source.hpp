@@ -49,6 +49,9 @@ class CheckpointContents {
   /// The names that begin with `beginning`, sorted.
   [[nodiscard]] virtual std::vector<std::string> names(std::string_view beginning = {}) const = 0;
 
+  /// Whether a restore leaves the session's state of that name as it is.
+  [[nodiscard]] virtual bool keeps_initial(std::string_view /*name*/) const { return false; }
+
   /// Says that a variable of the model is not here, and what to do. @throws NotFoundError always.
   [[noreturn]] virtual void refuse(std::string_view variable) const = 0;
 };

@@ -16,22 +16,28 @@
 
 namespace trainhook {
 
-/// What becomes of a variable, or the position of an input, that the checkpoint lacks.
+/// What becomes of a variable or other state that the session registered and the checkpoint lacks.
 enum class Missing {
   Fail,         ///< NotFoundError, which names what is like it
   KeepInitial,  ///< it keeps its initial value
 };
 
 /// The option `restore` of `monitored_training_session`. Without rules each difference is an error, and with them each
-/// one that no rule is about. What was not plain is logged, and written to `run.pbtxt`. A checkpoint of the model's own
-/// that fits is restored as it is, so that a program keeps its rules when it is started again.
+/// one that no rule is about. One log line says how many names were restored, kept their initial values, and are left
+/// over in the checkpoint, and the first of the other differences; `run.pbtxt` has each difference.
+///
+/// Rules without `from` apply at each start and each recovery, whether or not the checkpoint fits without them. A
+/// program may keep them: in a checkpoint that has all of the model's names, a name that was renamed before stays. But
+/// a rule that exchanges two names exchanges them each time, and one that leaves out a name begins with its initial
+/// value each time.
 ///
 ///     .restore = th::RestoreRules{.from = "pretrained/model.ckpt-9", .rename = {{"encoder/", "net/encoder/"}},
 ///                                 .missing = th::Missing::KeepInitial, .cast = true}
 struct RestoreRules {
   /// A checkpoint, a directory of them or a SavedModel, read if `checkpoint_dir` has no checkpoint; later sessions
-  /// resume from their own. Its step counts, too, if it has one: `{"global_step", ""}` in `rename` begins at 0. Empty:
-  /// the rules are for the checkpoints in `checkpoint_dir`.
+  /// resume from their own, without the rules. Its step counts, too, if it has one: `{"global_step", ""}` in `rename`
+  /// begins at 0. It need not have the step and what is no variable, such as generators; without any variable of the
+  /// model it is an error. Empty: the rules are for the checkpoints in `checkpoint_dir`.
   CheckpointSource from{};
 
   /// Pairs of a beginning of names in the checkpoint and what replaces it; the first pair that fits a name counts. A
@@ -50,8 +56,9 @@ struct RestoreRules {
 
   /// The value of a variable whose shape in the checkpoint is another one, such as an embedding that has grown: a
   /// tensor in the model's shape, made of what was saved (in the model's dtype) and of the initial value. Empty: an
-  /// error. It is not called for what `libtorch::add_optimizer` keeps of a layer that has grown; that begins anew if
-  /// `rename` leaves it out: `{"adam/fc2", ""}`.
+  /// error. It is called for a graph's optimizer slots, too. It is not called for what `libtorch::add_optimizer` keeps
+  /// of a layer that has grown: that is an error until `rename` leaves it out, `{"adam/fc2", ""}`, and then begins
+  /// anew.
   std::function<Tensor(const std::string& name, const Tensor& saved, const Tensor& initial)> reshape{};
 
   [[nodiscard]] TRAINHOOK_DECL operator std::shared_ptr<const RestorePolicy>() const;  // NOLINT(*-explicit-*)

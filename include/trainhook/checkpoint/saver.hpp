@@ -148,14 +148,25 @@ class Saver {
   /// @param own for a rank of a job whose variables come from the chief: the name prefix of the rank's state in the
   /// checkpoint, used instead of the chief's; variables other than strings are not read
   /// @param keeps for a rank that is new to the run: the state that keeps its value instead of getting the chief's
+  /// @param resumes whether the session trains on. Else, or if another program wrote the checkpoint, generators of a
+  /// graph's random ops may be missing: they keep their values, with a log line
   /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
-  /// differs, NotFoundError if a variable is missing.
+  /// differs, NotFoundError if a variable or other state is missing.
   TRAINHOOK_DECL void restore(SessionRef session, const CheckpointSource& from, const std::string& own = {},
-                              const std::function<bool(const std::string& name)>& keeps = {}) const;
+                              const std::function<bool(const std::string& name)>& keeps = {},
+                              bool resumes = false) const;
 
   /// The same from a checkpoint that is open.
   TRAINHOOK_DECL void restore(SessionRef session, const CheckpointContents& contents, const std::string& own = {},
-                              const std::function<bool(const std::string& name)>& keeps = {}) const;
+                              const std::function<bool(const std::string& name)>& keeps = {},
+                              bool resumes = false) const;
+
+  /// Logs how many names of the checkpoint restored last nothing in the session took, and the first few, because later
+  /// saves leave them out. A save does that, too, if it was not done before.
+  TRAINHOOK_DECL void report_left_over() const;
+
+  /// The same names, for another report: they are not logged any more.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> take_left_over() const;
 
   /// The checkpoints that later saves will delete, oldest first; none if `max_to_keep` is 0, or before the first save.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> last_checkpoints() const;
@@ -176,8 +187,13 @@ class Saver {
 
   // The name of this piece of state in the checkpoint, with the right dtype and shape; nothing if it is missing and may
   // be.
-  TRAINHOOK_DECL static std::optional<std::string> find_entry(const CheckpointContents& contents, const StateSpec& spec,
-                                                              const std::string& own);
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> find_entry(const CheckpointContents& contents,
+                                                                     const StateSpec& spec, const std::string& own,
+                                                                     bool may_lack_generators) const;
+  [[noreturn]] TRAINHOOK_DECL void refuse(const CheckpointContents& contents, const StateSpec& missing) const;
+
+  // Of an open checkpoint that was restored, all but the names that were `taken`.
+  TRAINHOOK_DECL void set_left_over(const CheckpointContents& contents, std::vector<std::string> taken) const;
 
   // The saved state of the saveable `name`.
   TRAINHOOK_DECL static StateValues read_state(const CheckpointContents& contents, const std::string& name);

@@ -16,7 +16,10 @@ namespace trainhook::detail {
 /// there are none, the first few names.
 [[nodiscard]] TRAINHOOK_DECL std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted);
 
-/// The same with the keys of a map.
+/// Lists names in quotes, the first few of many: `'a', 'b' and 3 more`.
+[[nodiscard]] TRAINHOOK_DECL std::string list_names(const std::vector<std::string>& names);
+
+/// The same as suggest_names, with the keys of a map.
 template <class Map>
 [[nodiscard]] std::string suggest_keys(const Map& map, std::string_view wanted) {
   std::vector<std::string_view> names;

@@ -18,8 +18,8 @@ namespace trainhook {
 /// The kind of a piece of a session's state: it decides who saves it, and whether a checkpoint may lack it.
 enum class StateKind {
   Variable,   ///< parameters, optimizer slots, the global step: a checkpoint that lacks one of them is not restored
-  Auxiliary,  ///< random generators and other small state: if a checkpoint lacks it, it keeps its value, and a log
-              ///< line says so
+  Auxiliary,  ///< random generators and other small state: as a variable, but a checkpoint of another program may lack
+              ///< the generators of random ops
   Input,      ///< positions of input pipelines: saved if an input hook or a saveable asks for it
 };
 

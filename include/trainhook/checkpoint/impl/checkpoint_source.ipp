@@ -45,7 +45,8 @@ class BundleContents final : public CheckpointContents {
     }
     throw NotFoundError(
         "checkpoint {} has no variable '{}'; it was written by another model, so restore it into that one, train into "
-        "another directory, or say by `restore` = RestoreRules what may differ; {}",
+        "another directory, or say by `restore` = RestoreRules what may differ: `rename`, or `missing` = "
+        "Missing::KeepInitial; {}",
         reader_.prefix(), variable, suggest_keys(reader_.entries(), variable));
   }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,16 +41,21 @@ class Renaming {
  public:
   using Model = std::map<std::string, StateSpec, std::less<>>;
 
-  Renaming(const Renames& renames, const Model& model) : renames_(renames), model_(model), used_(renames.size()) {}
+  /// @param was_followed the checkpoint is of this model, so a name that the model has is not replaced by one that it
+  /// lacks
+  Renaming(const Renames& renames, const Model& model, bool was_followed)
+      : renames_(renames), model_(model), was_followed_(was_followed), used_(renames.size()) {}
 
   /// By what it begins with, or, if the model lacks it and has the other name, by what is inside. Empty: it is left
   /// out.
   [[nodiscard]] std::string name_here(const std::string& name) {
     const auto rename = find_rename(renames_, name);
     if (rename != renames_.end() && !(rename->first.empty() && name.starts_with("_trainhook/"))) {
-      ++used_[static_cast<std::size_t>(rename - renames_.begin())];
       std::string other = renamed(name, renames_);
-      return other.starts_with('/') || other.starts_with('.') ? std::string() : other;
+      if (other.starts_with('/') || other.starts_with('.')) other.clear();
+      if (was_followed_ && !other.empty() && model_.contains(name) && !model_.contains(other)) return name;
+      ++used_[static_cast<std::size_t>(rename - renames_.begin())];
+      return other;
     }
     if (model_.contains(name)) return name;
     std::optional<std::string> found;
@@ -71,6 +77,11 @@ class Renaming {
     return found.value_or(name);
   }
 
+  /// The name keeps its beginning after all.
+  void take_back(const std::string& name) {
+    --used_[static_cast<std::size_t>(find_rename(renames_, name) - renames_.begin())];
+  }
+
   /// How many names each pair was about.
   [[nodiscard]] const std::vector<std::size_t>& used() const noexcept { return used_; }
 
@@ -86,6 +97,7 @@ class Renaming {
 
   const Renames& renames_;
   const Model& model_;
+  bool was_followed_;
   std::vector<std::size_t> used_;
 };
 
@@ -94,53 +106,88 @@ class Renaming {
 class FittedContents final : public CheckpointContents {
  public:
   /// @param own the prefix of what one rank of a job has of its own in the checkpoint, as Saver::restore takes it
+  /// @param was_followed the checkpoint is of this model: rules may have been followed before it was saved
   FittedContents(const CheckpointContents& original, const RestoreRules& rules, SessionRef session,
-                 const Renaming::Model& model, const std::string& own)
+                 const Renaming::Model& model, const std::string& own, bool was_followed)
       : original_(original), rules_(rules), session_(session), model_(model), own_(own), slices_(session.graph()) {
     if (const std::optional<Variable> step = get_global_step(session.graph())) step_ = step->name();
-    Renaming renaming(rules.rename, model);
-    for (const std::string& name : original.names()) {
+    Renaming renaming(rules.rename, model, was_followed);
+    const std::vector<std::string> names = original.names();
+    for (const std::string& name : names) {
       const std::size_t prefix = name.starts_with(own) ? own.size() : 0;
       const std::string rest = name.substr(prefix);
-      const std::string here = renaming.name_here(rest);
-      add(name, name.substr(0, prefix), here == rest ? with_its_variable(rest, renaming) : here);
+      std::string here = renaming.name_here(rest);
+      if (here == rest) here = with_its_variable(rest, renaming);
+      const bool is_new = add(name, here.empty() ? here : name.substr(0, prefix) + here);
+      if (!is_new && !(was_followed && stays(name, name.substr(0, prefix) + here, renaming))) {
+        throw InvalidArgumentError("restore: '{}' and '{}' of checkpoint {} would both be '{}'; rename one of them",
+                                   *find_original(name.substr(0, prefix) + here), name, path(),
+                                   name.substr(0, prefix) + here);
+      }
     }
-    expect_all_used(renaming.used());
+    note_use(renaming.used(), names, was_followed);
+    for (const auto& [name, spec] : model) {
+      if (const std::string* const whole = lacking(name)) keep(spec, *whole);
+    }
   }
 
-  /// What was not plain so far.
-  [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
+  /// What was not plain so far, at the end what keeps its initial value.
+  [[nodiscard]] std::vector<std::string> notes() const {
+    std::vector<std::string> notes = notes_;
+    std::ranges::copy(notes_of_kept_, std::back_inserter(notes));
+    return notes;
+  }
+
+  /// One line about the restore, of what is not plain only the first few. `left_over`: names as they are here.
+  [[nodiscard]] std::string summary(std::vector<std::string> left_over) const {
+    for (std::string& name : left_over)
+      if (const std::string* const original = find_original(name)) name = *original;
+    const auto counted = [](const std::vector<std::string>& names) {
+      return names.empty() ? std::string("0") : fmt::format("{} ({})", names.size(), list_names(names));
+    };
+    std::string text = fmt::format("names restored: {}, kept at the initial value: {}, left over: {}", read_.size(),
+                                   counted({kept_.begin(), kept_.end()}), counted(left_over));
+    constexpr std::size_t kMost = 5;
+    for (std::size_t i = 0; i < (std::min)(notes_.size(), kMost); ++i) text += fmt::format("; {}", notes_[i]);
+    if (notes_.size() > kMost) text += fmt::format("; {} more differences", notes_.size() - kMost);
+    return text;
+  }
+
+  /// @throws NotFoundError if the checkpoint has no variable of the model, the step aside.
+  void expect_a_variable() const {
+    std::vector<std::string> lacked;
+    for (const auto& [name, spec] : model_) {
+      if (spec.kind != StateKind::Variable || name == step_ || left_out_.contains(name)) continue;
+      if (lacking(name) == nullptr) return;
+      lacked.push_back(name);
+    }
+    if (lacked.empty()) return;
+    throw NotFoundError(
+        "restore: checkpoint {} has no variable of the model: it has {}, and the model {}; say by `rename` what they "
+        "are called here",
+        path(), list_names(original_.names()), list_names(lacked));
+  }
+
+  [[nodiscard]] bool keeps_initial(std::string_view name) const override { return kept_.contains(name); }
 
   [[nodiscard]] const std::string& path() const noexcept override { return original_.path(); }
 
   [[nodiscard]] std::optional<Entry> find(std::string_view name) const override {
     const std::string* const original = find_original(name);
-    if (const StateSpec* const part = find_part(name)) return find_whole(original, *part);
-    const StateSpec* wanted = find_wanted(name);
-    if (original == nullptr) {
-      if (wanted == nullptr || wanted->kind == StateKind::Auxiliary || slices_.find(name) != nullptr)
-        return std::nullopt;
-      const bool is_step_of_another = !rules_.from.empty() && name == step_;
-      if (rules_.missing == Missing::Fail && !left_out_.contains(name) && !is_step_of_another) return std::nullopt;
-      return Entry{wanted->dtype, initial_shape(*wanted)};
-    }
+    if (original == nullptr) return std::nullopt;
     std::optional<Entry> found = original_.find(*original);
-    wanted = find_wanted_by(name);
+    const StateSpec* const part = find_part(name);
+    const StateSpec* const wanted = part != nullptr ? part : find_wanted_by(name);
     if (!found || wanted == nullptr) return found;
     if (rules_.cast && found->dtype != DType::Invalid) found->dtype = wanted->dtype;
-    if (rules_.reshape && !wanted->shape.compatible_with(found->shape)) found->shape = initial_shape(*wanted);
+    if (part == nullptr && rules_.reshape && !wanted->shape.compatible_with(found->shape))
+      found->shape = initial_shape(*wanted);
     return found;
   }
 
   [[nodiscard]] Tensor read(std::string_view name) const override {
-    const StateSpec* wanted = find_wanted(name);
-    const std::string* const original = find_original(name);
-    if (original == nullptr && wanted != nullptr) {
-      note("'{}' is not in it and keeps its initial value", name);
-      return initial(*wanted);
-    }
-    Tensor value = original_.read(original != nullptr ? *original : std::string(name));
-    wanted = find_wanted_by(name);
+    Tensor value = original_.read(original_name(name));
+    const StateSpec* wanted = find_wanted_by(name);
     if (wanted == nullptr) wanted = find_owner(name, value.shape());
     if (wanted == nullptr) return value;
     value = converted(*wanted, std::move(value));
@@ -150,21 +197,18 @@ class FittedContents final : public CheckpointContents {
     value = call_of_user("`reshape` of restore, for variable", wanted->name,
                          [&] { return rules_.reshape(wanted->name, value, start); });
     if (value.dtype() != wanted->dtype || value.shape() != start.shape()) {
-      throw InvalidArgumentError("restore: `reshape` made {}{} of variable '{}', which is {}{}", value.dtype(),
-                                 value.shape(), name, wanted->dtype, start.shape());
+      throw InvalidArgumentError(
+          "restore: `reshape` made {}{} of variable '{}', which is {}{}; make that, or let it begin anew by `rename` = "
+          "{{{{\"{}\", \"\"}}}}",
+          value.dtype(), value.shape(), name, wanted->dtype, start.shape(), original_name(name));
     }
     note("'{}' has shape {} there and {} here: `reshape` made its value", name, before, value.shape());
     return value;
   }
 
   [[nodiscard]] Tensor read(std::string_view name, const TensorSlice& region) const override {
-    const std::string* const original = find_original(name);
     const StateSpec* const part = find_part(name, &region);
-    if (original == nullptr && part != nullptr) {
-      note("'{}', of which '{}' is a part, is not in it, and the part keeps its initial value", name, part->name);
-      return initial(*part);
-    }
-    Tensor value = original_.read(original != nullptr ? *original : std::string(name), region);
+    Tensor value = original_.read(original_name(name), region);
     return part != nullptr ? converted(*part, std::move(value)) : value;
   }
 
@@ -189,16 +233,11 @@ class FittedContents final : public CheckpointContents {
     notes_.push_back(fmt::format(text, std::forward<Args>(args)...));
   }
 
-  void add(const std::string& whole, const std::string& prefix, const std::string& here) {
-    if (here.empty()) {
-      left_out_.insert(whole);
-      return;
-    }
-    const auto [other, is_new] = originals_.emplace(prefix + here, whole);
-    if (!is_new) {
-      throw InvalidArgumentError("restore: '{}' and '{}' of checkpoint {} would both be '{}'; rename one of them",
-                                 other->second, whole, path(), other->first);
-    }
+  // False if another name is the same here.
+  bool add(const std::string& whole, const std::string& here) {
+    if (!here.empty()) return originals_.emplace(here, whole).second;
+    left_out_.insert(whole);
+    return true;
   }
 
   // The value of a hook that belongs to a variable of the checkpoint, `_trainhook/hooks/<hook>/<key>/<variable>`, or to
@@ -223,18 +262,59 @@ class FittedContents final : public CheckpointContents {
     return name.substr(0, at) + here + part;
   }
 
-  void expect_all_used(const std::vector<std::size_t>& used) const {
+  // Of two names that would be the same here, the renamed one stays what it was if the model has that name: the rule
+  // was followed before, and both were saved since.
+  bool stays(const std::string& name, const std::string& here, Renaming& renaming) {
+    const std::string other = originals_.at(here);
+    for (const std::string& each : {other, name}) {
+      if (each == here || find_wanted_by(each) == nullptr || !originals_.emplace(each, each).second) continue;
+      originals_[here] = each == other ? name : other;
+      renaming.take_back(each.substr(each.starts_with(own_) ? own_.size() : 0));
+      return true;
+    }
+    return false;
+  }
+
+  void note_use(const std::vector<std::size_t>& used, const std::vector<std::string>& names, bool was_followed) {
     for (std::size_t i = 0; i < used.size(); ++i) {
       const auto& [before, after] = rules_.rename[i];
-      if (used[i] == 0) {
-        const std::vector<std::string> names = original_.names();
+      const char* const s = used[i] == 1 ? "" : "s";
+      if (used[i] > 0 && after.empty()) {
+        note("'{}' is left out, in {} name{}", before, used[i], s);
+      } else if (used[i] > 0) {
+        note("'{}' is '{}' here, in {} name{}", before, after, used[i], s);
+      } else if (!was_followed) {
         throw InvalidArgumentError(
             "restore: no name in checkpoint {} begins with '{}', up to a '/', a '.' or its end, and `rename` replaces "
             "that; {}",
             path(), before, suggest_names({names.begin(), names.end()}, before));
+      } else if (after.empty() ||
+                 std::ranges::none_of(names, [&](const auto& name) { return find_parts(name, after, 0) == 0; })) {
+        note("no name begins with '{}', which `rename` replaces", before);
       }
-      note("'{}' is '{}' here, in {} name{}", before, after, used[i], used[i] == 1 ? "" : "s");
     }
+  }
+
+  // The name of the tensor that a piece of state lacks; null if it is there, or needs none.
+  [[nodiscard]] const std::string* lacking(const std::string& name) const {
+    if (originals_.contains(name) || originals_.contains(own_ + name)) return nullptr;
+    const SaveSliceInfo* const slice = slices_.find(name);
+    if (slice == nullptr) return &model_.find(name)->first;
+    const bool is_empty = slice->is_own && std::ranges::count(slice->var_shape, 0) > 0;
+    return is_empty || originals_.contains(slice->full_name) ? nullptr : &slice->full_name;
+  }
+
+  // If a rule allows it; a checkpoint of another model need not have the step and what is no variable.
+  void keep(const StateSpec& spec, const std::string& whole) {
+    const bool is_left_out = left_out_.contains(whole) || left_out_.contains(own_ + whole);
+    const bool is_of_another = !rules_.from.empty() && (spec.name == step_ || spec.kind == StateKind::Auxiliary);
+    if (rules_.missing == Missing::Fail && !is_left_out && !is_of_another) return;
+    kept_.insert(spec.name);
+    notes_of_kept_.push_back(
+        slices_.is_own(spec.name)
+            ? fmt::format("'{}', of which '{}' is a part, is not in it, and the part keeps its initial value", whole,
+                          spec.name)
+            : fmt::format("'{}' is {} and keeps its initial value", spec.name, is_left_out ? "left out" : "not in it"));
   }
 
   [[nodiscard]] const StateSpec* find_wanted(std::string_view name) const {
@@ -261,17 +341,14 @@ class FittedContents final : public CheckpointContents {
     }
     return nullptr;
   }
-  [[nodiscard]] std::optional<Entry> find_whole(const std::string* original, const StateSpec& part) const {
-    const SaveSliceInfo& slice = *slices_.find(part.name);
-    if (original == nullptr)
-      return rules_.missing == Missing::Fail ? std::nullopt : std::optional(Entry{part.dtype, full_shape_of(slice)});
-    std::optional<Entry> found = original_.find(*original);
-    if (found && rules_.cast && found->dtype != DType::Invalid) found->dtype = part.dtype;
-    return found;
-  }
   [[nodiscard]] const std::string* find_original(std::string_view name) const {
     const auto found = originals_.find(name);
     return found == originals_.end() ? nullptr : &found->second;
+  }
+  // To read.
+  [[nodiscard]] std::string original_name(std::string_view name) const {
+    const std::string* const original = find_original(name);
+    return *read_.insert(original != nullptr ? *original : std::string(name)).first;
   }
 
   [[nodiscard]] Shape initial_shape(const StateSpec& wanted) const {
@@ -303,9 +380,12 @@ class FittedContents final : public CheckpointContents {
   std::map<std::string, std::string, std::less<>> originals_;  // the names there, by those here
   std::map<std::string, std::string, std::less<>> owners_;     // the variables of hooks' values, by the names here
   std::set<std::string, std::less<>> left_out_;
-  VariableSlices slices_;  // parts are read as regions of the whole
+  std::set<std::string, std::less<>> kept_;  // of the model
+  VariableSlices slices_;                    // parts are read as regions of the whole
   std::string step_;
+  std::vector<std::string> notes_of_kept_;
   mutable std::vector<std::string> notes_;
+  mutable std::set<std::string> read_;
 };
 
 class RulesPolicy final : public RestorePolicy {
@@ -334,31 +414,33 @@ class RulesPolicy final : public RestorePolicy {
       std::string name = spec.name;
       model.emplace(std::move(name), std::move(spec));
     }
-    if (rules_.from.empty() && fits(*original, model, slices, own))
-      return saver.restore(session, *original, own, keeps);
-    initialize();
-    const FittedContents fitted(*original, rules_, session, model, own);
-    saver.restore(session, fitted, own, keeps);
+    const bool begins = !rules_.from.empty();
+    const bool was_followed = !begins && fits(*original, model, slices, own);
+    const FittedContents fitted(*original, rules_, session, model, own, was_followed);
+    if (begins && own.empty()) fitted.expect_a_variable();
+    if (!was_followed || !fitted.notes().empty()) initialize();
+    saver.restore(session, fitted, own, keeps, !begins && own.empty());
     if (!own.empty()) return;  // the chief says it
-    if (!rules_.from.empty()) log_info("Began with {}.", original->path());
-    std::string text;
-    for (const std::string& each : fitted.notes()) {
-      log_info("restored from {}: {}.", original->path(), each);
-      text += fmt::format("{}{}", text.empty() ? "" : "; ", each);
-    }
-    if (directory.empty()) return;
-    try {
-      RunRecord record = read_run_record(file_system, directory).value_or(RunRecord());
-      record.restored = fmt::format("from {}: {}", original->path(), text);
-      write_run_record(file_system, directory, record);
-    } catch (const Error& error) { log_warning("run.pbtxt does not say how the run began: {}", error); }
+    const std::vector<std::string> left_over = saver.take_left_over();
+    const std::vector<std::string> notes = fitted.notes();
+    if (!begins && notes.empty() && left_over.empty()) return;
+    log_info("{} {}: {}.", begins ? "Began with" : "Followed the rules of `restore` for", original->path(),
+             fitted.summary(left_over));
+    if (!directory.empty() && (begins || !notes.empty())) record(file_system, directory, original->path(), notes);
   }
 
  private:
+  static void record(FileSystem& file_system, const std::string& directory, const std::string& from,
+                     const std::vector<std::string>& notes) try {
+    RunRecord record = read_run_record(file_system, directory).value_or(RunRecord());
+    record.restored = fmt::format("from {}: {}", from, fmt::join(notes, "; "));
+    write_run_record(file_system, directory, record);
+  } catch (const Error& error) { log_warning("run.pbtxt does not say how the run began: {}", error); }
+
   // Whether the checkpoint is one of this model, and has no name from before.
   [[nodiscard]] bool fits(const CheckpointContents& contents, const Renaming::Model& model,
                           const VariableSlices& slices, const std::string& own) const {
-    Renaming renaming(rules_.rename, model);
+    Renaming renaming(rules_.rename, model, false);
     return std::ranges::all_of(model,
                                [&](const auto& each) {
                                  const StateSpec& spec = each.second;

@@ -17,11 +17,14 @@
 #include <trainhook/checkpoint/bundle/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_directory.hpp>
+#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/name_suggestion.hpp>
 #include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/shared.hpp>
@@ -43,6 +46,8 @@ struct Saver::State {
   std::atomic<Clock*> lent_clock = nullptr;
   std::atomic<double> started = 0;             // the first period of keep_checkpoint_every_n_hours starts here
   std::mutex mutex;                            // several hooks with background threads may share a saver
+  std::string restored;                        // the checkpoint that has `left_over`
+  std::vector<std::string> left_over;          // see take_left_over
   std::optional<detail::Retention> retention;  // for the last checkpoint's state file
 };
 
@@ -122,6 +127,14 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
   if (snapshot.entries.empty()) return {};
   state_->expect_here();
   validate(request);
+  {
+    const std::scoped_lock lock(state_->mutex);
+    std::erase_if(state_->left_over, [&](const std::string& name) {
+      return std::ranges::binary_search(snapshot.entries, name, {}, &NamedTensor::name) ||
+             (request.others != nullptr && request.others->has(name));
+    });
+  }
+  report_left_over();
   const std::string prefix = prefix_of(request);
   std::unique_lock lock(state_->mutex, std::defer_lock);
   const auto begin = [&] {
@@ -163,6 +176,33 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
   }
   if (request.write_state) state_->retention->add(prefix, clock().wall_seconds());
   return prefix;
+}
+
+// Other names below `_trainhook/` are of what others add to a checkpoint, such as the state of ranks.
+void Saver::set_left_over(const CheckpointContents& contents, std::vector<std::string> taken) const {
+  std::ranges::sort(taken);
+  std::vector<std::string> names = options_.var_list.empty() ? contents.names() : std::vector<std::string>();
+  std::erase_if(names, [&](const std::string& name) {
+    const bool is_state = !name.starts_with("_trainhook/") || name.starts_with("_trainhook/state/") ||
+                          name.starts_with("_trainhook/random/") || name.starts_with("_trainhook/hooks/");
+    return !is_state || std::ranges::binary_search(taken, name);
+  });
+  const std::scoped_lock lock(state_->mutex);
+  state_->restored = contents.path();
+  state_->left_over = std::move(names);
+}
+
+std::vector<std::string> Saver::take_left_over() const {
+  const std::scoped_lock lock(state_->mutex);
+  return std::exchange(state_->left_over, {});
+}
+
+void Saver::report_left_over() const {
+  const std::scoped_lock lock(state_->mutex);
+  const std::vector<std::string> names = std::exchange(state_->left_over, {});
+  if (names.empty()) return;
+  log_warning("checkpoint {} has {} {} that nothing here takes, and the next save leaves out: {}", state_->restored,
+              names.size(), names.size() == 1 ? "name" : "names", detail::list_names(names));
 }
 
 void Saver::tidy(const std::string& save_path, const std::string& latest_filename) {

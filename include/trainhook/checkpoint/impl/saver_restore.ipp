@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,21 +26,30 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 
+namespace trainhook::detail {
+
+inline constexpr std::string_view kGeneratorsOfOps = "_trainhook/random/";
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
 void Saver::restore(SessionRef session, const CheckpointSource& from, const std::string& own,
-                    const std::function<bool(const std::string& name)>& keeps) const {
+                    const std::function<bool(const std::string& name)>& keeps, bool resumes) const {
   const BundleFiles files = detail::VariableSlices(session.graph()).files_of_restore(own.empty());
-  restore(session, *open(from, files), own, keeps);
+  restore(session, *open(from, files), own, keeps, resumes);
 }
 
 void Saver::restore(SessionRef session, const CheckpointContents& contents, const std::string& own,
-                    const std::function<bool(const std::string& name)>& keeps) const {
+                    const std::function<bool(const std::string& name)>& keeps, bool resumes) const {
   std::vector<NamedTensor> staged;
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
   const detail::VariableSlices slices(session.graph());
+  const bool may_lack_generators = !resumes || contents.names("_trainhook/").empty();
   std::string kept;
+  std::vector<std::string> lacking;
+  std::vector<std::string> taken;
   const auto is_kept = [&](const std::string& name) {
     if (!keeps || !keeps(name)) return false;
     kept += fmt::format("{}'{}'", kept.empty() ? "" : ", ", name);
@@ -48,12 +58,17 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
   for (const StateSpec& spec : chosen) {
     const bool comes_from_chief = spec.kind == StateKind::Variable && spec.dtype != DType::String;
     if (!own.empty() && comes_from_chief && !slices.is_own(spec.name)) continue;
-    if (is_kept(spec.name)) continue;
+    if (is_kept(spec.name) || contents.keeps_initial(spec.name)) continue;
     if (const SaveSliceInfo* slice = slices.find(spec.name);
         slice != nullptr && (slice->is_own || !contents.find(spec.name))) {
       staged.push_back({spec.name, detail::VariableSlices::read(contents, *slice, spec)});
-    } else if (const auto key = find_entry(contents, spec, own))
+      taken.push_back(slice->full_name);
+    } else if (const auto key = find_entry(contents, spec, own, may_lack_generators)) {
       staged.push_back({spec.name, contents.read(*key)});
+      taken.push_back(*key);
+    } else {
+      lacking.push_back(spec.name);
+    }
   }
   if (const std::optional<Variable> step = get_global_step(session.graph()))
     expect_possible(step->name(), staged, contents.path());
@@ -67,6 +82,8 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
     if (!own.empty()) state = read_state(contents, own + saveable->name());
     if (state.empty()) state = read_state(contents, saveable->name());
     add_parts(contents, saveable->name(), state);
+    for (const NamedTensor& entry : state.entries())
+      taken.push_back(entry.name.empty() ? saveable->name() : fmt::format("{}/{}", saveable->name(), entry.name));
     states.emplace_back(saveable, std::move(state));
   }
   expect_entries("restore", chosen.size() + states.size());
@@ -74,8 +91,16 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
     detail::call_of_user("load of Saveable", one.first->name(), [&] { one.first->load(one.second); });
   }
   session.load(staged);
+  if (own.empty()) set_left_over(contents, std::move(taken));
   if (!kept.empty())
     log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", contents.path(), kept);
+  if (!lacking.empty()) {
+    log_warning("checkpoint {} has nothing for {}: {}", contents.path(),
+                lacking.size() == 1
+                    ? "1 generator of a random op, and it keeps its value"
+                    : fmt::format("{} generators of random ops, and they keep their values", lacking.size()),
+                detail::list_names(lacking));
+  }
 }
 
 std::unique_ptr<CheckpointContents> Saver::open(const CheckpointSource& from, BundleFiles files) const try {
@@ -85,22 +110,12 @@ std::unique_ptr<CheckpointContents> Saver::open(const CheckpointSource& from, Bu
 }
 
 std::optional<std::string> Saver::find_entry(const CheckpointContents& contents, const StateSpec& spec,
-                                             const std::string& own) {
+                                             const std::string& own, bool may_lack_generators) const {
   std::string key = spec.kind == StateKind::Variable ? spec.name : own + spec.name;
   std::optional<CheckpointContents::Entry> found = detail::find_readable(contents, key);
   if (!found && !own.empty()) found = detail::find_readable(contents, key = spec.name);
-  if (!found && spec.kind == StateKind::Input) {
-    const std::vector<std::string> names = contents.names();
-    throw NotFoundError(
-        "checkpoint {} has no position of the input '{}'; {} (give the iterator the name that it had, or train into "
-        "another directory)",
-        contents.path(), spec.name, detail::suggest_names({names.begin(), names.end()}, spec.name));
-  }
-  if (!found && spec.kind != StateKind::Variable) {
-    log_warning("checkpoint {} has nothing for '{}'; it keeps its present value", contents.path(), spec.name);
-    return std::nullopt;
-  }
-  if (!found) contents.refuse(spec.name);
+  if (!found && may_lack_generators && spec.name.starts_with(detail::kGeneratorsOfOps)) return std::nullopt;
+  if (!found) refuse(contents, spec);
   if (found->dtype != spec.dtype || !spec.shape.compatible_with(found->shape)) {
     throw InvalidArgumentError(
         "variable '{}' is {}{} in the model and {}{} in checkpoint {}; restore it into the model that wrote it, "
@@ -108,6 +123,27 @@ std::optional<std::string> Saver::find_entry(const CheckpointContents& contents,
         spec.name, spec.dtype, spec.shape, found->dtype, found->shape, contents.path());
   }
   return key;
+}
+
+void Saver::refuse(const CheckpointContents& contents, const StateSpec& missing) const {
+  if (missing.kind == StateKind::Variable) contents.refuse(missing.name);
+  const std::vector<std::string> names = contents.names();
+  const std::string similar = detail::suggest_names({names.begin(), names.end()}, missing.name);
+  const bool is_file_of_inputs = options_.kinds == std::vector{StateKind::Input};  // to which rules do not apply
+  if (is_file_of_inputs) {
+    throw NotFoundError(
+        "checkpoint {} has no position of the input '{}'; {} (give the iterator the name that it had, or train into "
+        "another directory)",
+        contents.path(), missing.name, similar);
+  }
+  throw NotFoundError(
+      "checkpoint {} has no {} '{}'; give it the name that it had, or say by `restore` = RestoreRules{{.missing = "
+      "Missing::KeepInitial}} that it keeps its value; {}",
+      contents.path(),
+      missing.kind == StateKind::Input ? "position of the input"
+      : missing.is_generator           ? "generator"
+                                       : "state",
+      missing.name, similar);
 }
 
 StateValues Saver::read_state(const CheckpointContents& contents, const std::string& name) {

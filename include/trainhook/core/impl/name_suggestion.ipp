@@ -32,4 +32,13 @@ std::string suggest_names(std::vector<std::string_view> names, std::string_view 
   return text;
 }
 
+std::string list_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 5;
+  std::string text;
+  for (std::size_t i = 0; i < (std::min)(names.size(), kMost); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
 }  // namespace trainhook::detail

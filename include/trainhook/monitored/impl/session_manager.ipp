@@ -56,6 +56,9 @@ std::vector<std::string> report_uninitialized_variables(SessionRef session, bool
 
 namespace trainhook::detail {
 
+// Whether a hook saves it, so that it trains on.
+inline bool is_saved(SessionRef session) { return !session.graph().offered<CheckpointClaim>().empty(); }
+
 std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
                                                 const std::string& directory) {
   std::vector<std::string> candidates = read_from_device([&] { return checkpoint_candidates(file_system, directory); });
@@ -182,12 +185,15 @@ void SessionManager::restore(SessionRef session, const RestoreOptions& from, con
         if (from.own_state.empty()) initialize(session, init);  // else the session has the chief's variables
       });
     } else {
-      from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state, from.keeps);
+      from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state, from.keeps,
+                          from.own_state.empty() && detail::is_saved(session));
     }
     report_.prefix = from.checkpoint_filename_with_path.path();
   } else if (!from.checkpoint_dir.empty()) {
     restore_newest(session, from, init);
   }
+  const bool is_alone = !from.why_damaged;  // else it is said at the first save, when all ranks are known
+  if (is_alone && detail::is_saved(session)) from.saver->report_left_over();
 }
 
 void SessionManager::restore_by_rules(SessionRef session, const RestoreOptions& from,
@@ -238,7 +244,7 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
         }
       });
     } else {
-      from.saver->restore(session, prefix);
+      from.saver->restore(session, prefix, {}, {}, detail::is_saved(session));
     }
   } catch (const DataLossError& error) {
     if (in_init) std::rethrow_exception(in_init);
