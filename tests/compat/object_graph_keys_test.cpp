@@ -4,6 +4,7 @@
 #include <trainhook/compat/object_graph_keys.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,14 +12,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/bundle/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_manager.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/restore_rules.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/message.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 
@@ -189,6 +193,25 @@ TEST_F(OpenObjectBased, ASourceOfThisFormatNeedsNoOptionOfTheSaver) {
   write({{"w", "model/w"}, {"layer/v", "model/v"}, {"global_step", "step"}});
   Saver({.file_system = &disk_}).restore(session_, {"run/c", open_object_based});
   EXPECT_EQ(session_.variable("w"), Tensor::of<float>({4, 5, 6}));
+}
+
+TEST_F(OpenObjectBased, ListsVariablesByTheirFullNamesAndOthersByTheirKeys) {
+  write({{"w", "model/w"}, {"w", "other/w"}, {"layer/v", "model/v"}, {"global_step", "step"}});
+  const auto contents = open_object_based("run/c", disk_, BundleFiles::Check);
+  EXPECT_EQ(contents->names(), (std::vector<std::string>{"global_step", "layer/v", "model/w", "other/w"}));
+  EXPECT_EQ(contents->names("layer"), std::vector<std::string>{"layer/v"});
+}
+
+TEST_F(OpenObjectBased, RestoreRulesAreAboutFullNames) {
+  write({{"net/w", "model/w"}, {"net/v", "model/v"}, {"global_step", "step"}});
+  const RestoreRules rules{.from = {"run/c", open_object_based}, .rename = {{"net/w", "w"}, {"net/v", "layer/v"}}};
+  const std::shared_ptr<const RestorePolicy> policy = rules;
+  testing::LogLines log;
+  policy->restore(session_, saver(), policy->from(), "", [] {}, "", {});
+  EXPECT_EQ(session_.variable("w"), Tensor::of<float>({4, 5, 6}));
+  EXPECT_EQ(session_.variable("layer/v"), Tensor(8.0f));
+  EXPECT_EQ(log.count("Began with run/c: names restored: 3, kept at the initial value: 0, left over: 1 ('other/w')"),
+            1U);
 }
 
 TEST_F(OpenObjectBased, AVariableThatIsMissingOrThereTwiceIsAnErrorAndNothingChanges) {

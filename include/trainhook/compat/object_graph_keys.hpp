@@ -39,6 +39,9 @@ class ObjectGraphKeys {
 
   [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
 
+  /// Full names by key, without those that several variables have.
+  [[nodiscard]] TRAINHOOK_DECL Keys full_names() const;
+
   /// The key under which the checkpoint stores the variable. @throws NotFoundError, which lists similar names, or
   /// InvalidArgumentError if several variables have this name.
   [[nodiscard]] TRAINHOOK_DECL const std::string& key(std::string_view full_name) const;
@@ -50,7 +53,7 @@ class ObjectGraphKeys {
 };
 
 /// A CheckpointFormat, for `SaverOptions::format` or a CheckpointSource: as open_bundle, and in a checkpoint that is
-/// object-based, what has no tensor of its own name is also found by its full name.
+/// object-based, what has no tensor of its own name is also found by its full name, and listed by it.
 [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<CheckpointContents> open_object_based(const std::string& path,
                                                                                    FileSystem& file_system,
                                                                                    BundleFiles files);

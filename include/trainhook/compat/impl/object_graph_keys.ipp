@@ -5,6 +5,7 @@
 
 #include <trainhook/compat/object_graph_keys.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -50,7 +51,7 @@ inline constexpr auto kFields<ObjectGraphMessage> = std::tuple(field(1, "nodes",
 class ObjectBasedContents final : public CheckpointContents {
  public:
   ObjectBasedContents(std::unique_ptr<CheckpointContents> bundle, ObjectGraphKeys keys)
-      : bundle_(std::move(bundle)), keys_(std::move(keys)) {}
+      : bundle_(std::move(bundle)), keys_(std::move(keys)), full_names_(keys_.full_names()) {}
 
   [[nodiscard]] const std::string& path() const noexcept override { return bundle_->path(); }
   [[nodiscard]] std::optional<Entry> find(std::string_view name) const override {
@@ -66,7 +67,15 @@ class ObjectBasedContents final : public CheckpointContents {
     return bundle_->read(key(name), region);
   }
   [[nodiscard]] std::vector<std::string> names(std::string_view beginning) const override {
-    return bundle_->names(beginning);
+    std::vector<std::string> names = bundle_->names({});
+    std::erase(names, ObjectGraphKeys::kObjectGraph);
+    for (std::string& name : names) {
+      const auto full = full_names_.find(name);
+      if (full != full_names_.end() && !bundle_->find(full->second)) name = full->second;
+    }
+    std::erase_if(names, [&](const std::string& name) { return !name.starts_with(beginning); });
+    std::ranges::sort(names);
+    return names;
   }
   [[noreturn]] void refuse(std::string_view variable) const override {
     throw NotFoundError("object-based checkpoint {} has no variable {}; {}", path(), variable,
@@ -80,6 +89,7 @@ class ObjectBasedContents final : public CheckpointContents {
 
   std::unique_ptr<CheckpointContents> bundle_;
   ObjectGraphKeys keys_;
+  ObjectGraphKeys::Keys full_names_;  // by key
 };
 
 }  // namespace trainhook::detail
@@ -104,6 +114,13 @@ ObjectGraphKeys::ObjectGraphKeys(std::string path, const Tensor& object_graph) :
         others_.emplace(attribute.full_name, attribute.checkpoint_key);
     }
   }
+}
+
+ObjectGraphKeys::Keys ObjectGraphKeys::full_names() const {
+  Keys names;
+  for (const auto& [full_name, key] : keys_)
+    if (!others_.contains(full_name)) names.emplace(key, full_name);
+  return names;
 }
 
 const std::string& ObjectGraphKeys::key(std::string_view full_name) const {
