@@ -122,6 +122,7 @@ class RankStatesTest : public ::testing::Test {
           std::string drawn;
           session.run([&] { drawn = program.step(); });
           trace.steps.push_back(drawn + " " + std::to_string(program.sums->sum()));
+          if (leaves_at == std::pair(program.number, trace.steps.size())) session.close();
         });
       } catch (...) { trace.error = describe(std::current_exception()); }
     });
@@ -174,7 +175,8 @@ class RankStatesTest : public ::testing::Test {
     writer.finish();
   }
 
-  bool alike = false;  // true: no rank has a state of its own
+  bool alike = false;                                    // true: no rank has a state of its own
+  std::optional<std::pair<int, std::size_t>> leaves_at;  // a rank, and after how many steps it leaves its loop
   testing::LogLines log;
   std::optional<testing::MemoryFileSystem> disk{std::in_place};
   std::unique_ptr<testing::ThreadedRanks> ranks;
@@ -428,6 +430,20 @@ TEST_F(RankStatesTest, AreOfTheStepAlsoIfTheLoopNeverAsksWhetherToStop) {
   disk.emplace();
   run_all(6);
   EXPECT_EQ(run_all(12)[1], Strings(whole[1].begin() + 6, whole[1].end()));
+}
+
+TEST_F(RankStatesTest, OfARankThatHasLeftItsLoopEarlyIsNotThatOfTheSavedStep) {
+  for (const int rank : {0, 1}) {
+    disk.emplace();
+    leaves_at = {rank, 3};
+    const std::vector<Trace> traces =
+        train(2, 9, [](Program&, Options& options) { options.save_checkpoint_steps = 2; });
+    const std::string why = rank == 0 ? "step 3 is not saved: rank 1 has ended at step 4, and so has '_trainhook/"
+                                      : "step 4 is not saved: rank 1 has ended at step 3, and so has '_trainhook/";
+    EXPECT_NE(traces[0].error.find(why), std::string::npos) << traces[0].error;
+    EXPECT_NE(traces[1].error.find("rank 0 has failed: " + why), std::string::npos) << traces[1].error;
+    EXPECT_EQ(saved_step(), 2);
+  }
 }
 
 TEST_F(RankStatesTest, OfARankWhoseInputEndsInAStepThatIsSaved) {

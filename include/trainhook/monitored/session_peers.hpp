@@ -24,6 +24,9 @@ namespace detail {
 
 class SessionLifecycle;
 
+/// A reason to leave the loop.
+inline constexpr const char* kEndOfInput = "end of input";
+
 }  // namespace detail
 
 /// The other processes of a job, as a monitored session sees them. The base class is a job of one process. All

@@ -91,6 +91,7 @@ class RankAgreement final : public SessionPeers,
   [[nodiscard]] std::int64_t take_expected_save() noexcept override {
     return chiefs_next_save_ = std::exchange(expected_save_, kNoStep);
   }
+  [[nodiscard]] bool is_at_end_of_input() const noexcept override { return is_at_end_of_input_; }
   [[nodiscard]] bool has_agreed_to_stop() const noexcept override { return has_agreed_to_stop_; }
   [[nodiscard]] const std::string& stop_reason() const noexcept override { return reason_; }
 
@@ -164,6 +165,7 @@ class RankAgreement final : public SessionPeers,
   bool is_under_way_ = false;  // a round was started
   bool wants_stop_ = false;    // until all ranks agree
   bool has_agreed_to_stop_ = false;
+  bool is_at_end_of_input_ = false;
   bool is_interrupted_ = false;      // the ranks that wanted to stop did so because of an interruption
   bool is_over_ = false;             // the last round was made, or all ranks know an error
   int first_failed_ = -1;            // the rank whose error all ranks have

@@ -87,6 +87,9 @@ class SaveRounds {
   /// The smallest step of Peers::expect_save since the last call; that of the chief is `next_save` of the next rounds.
   [[nodiscard]] virtual std::int64_t take_expected_save() noexcept = 0;
 
+  /// Whether this rank has left its loop because its own input has ended: what it has of its own stays as it is.
+  [[nodiscard]] virtual bool is_at_end_of_input() const noexcept = 0;
+
   [[nodiscard]] virtual bool has_agreed_to_stop() const noexcept = 0;
   [[nodiscard]] virtual const std::string& stop_reason() const noexcept = 0;
 

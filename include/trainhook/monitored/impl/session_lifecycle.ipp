@@ -124,7 +124,7 @@ void SessionLifecycle::close() {
 
 void SessionLifecycle::close_now(bool at_end_of_input) {
   close_requested_ = false;
-  peers_->leave(at_end_of_input ? "end of input" : "the program closed the session", *this);
+  peers_->leave(at_end_of_input ? kEndOfInput : "the program closed the session", *this);
   const std::vector<std::exception_ptr> reported = thread_errors();
   if (live_ == nullptr) {
     const std::exception_ptr unheard = loss_;

@@ -399,6 +399,7 @@ void RankAgreement::leave(const std::string& reason, SessionLifecycle& session) 
   if (is_over_ || has_agreed_to_stop_ || has_failed(session)) return;
   try {
     if (is_outstanding() && follow(outstanding(), session)) return;
+    is_at_end_of_input_ = reason == kEndOfInput;
     session.services().set_stop_reason(reason);
     reason_ = session.services().stop_reason();
     follow(exchange(vote_with(session.services().save_veto(), stop_bits(session))), session);

@@ -106,14 +106,15 @@ struct RankReplyMessage {
   VariableDigests variables{};
   std::string state{};
   std::string input{};  // of the files of a CheckpointInputPipelineHook
+  bool is_at_end_of_input = false;
 };
 template <>
 inline constexpr auto kFields<VariableDigests> =
     std::tuple(field(1, "step", &VariableDigests::step), field(2, "values", &VariableDigests::values));
 template <>
-inline constexpr auto kFields<RankReplyMessage> =
-    std::tuple(field(1, "variables", &RankReplyMessage::variables), field(2, "state", &RankReplyMessage::state),
-               field(3, "input", &RankReplyMessage::input));
+inline constexpr auto kFields<RankReplyMessage> = std::tuple(
+    field(1, "variables", &RankReplyMessage::variables), field(2, "state", &RankReplyMessage::state),
+    field(3, "input", &RankReplyMessage::input), field(4, "is_at_end_of_input", &RankReplyMessage::is_at_end_of_input));
 
 RankStatesHook::~RankStatesHook() = default;
 
@@ -124,7 +125,8 @@ std::string RankStatesHook::give(const std::string& order) {
   if (asked.order == RankOrder::Write) return fmt::format("{}", own_step());
   if (asked.order == RankOrder::Parts) return shards_.give(asked.subject);
   if (!session_.has_value()) return "";
-  RankReplyMessage reply{.variables = digests_of(session_, own_step())};
+  RankReplyMessage reply{.variables = digests_of(session_, own_step()),
+                         .is_at_end_of_input = rounds_->is_at_end_of_input()};
   if (asked.order == RankOrder::States) reply.state = rank_state_bytes(state_of_rank(session_));
   if (const auto files = session_.graph().offered<InputCheckpoints>(); !files.empty() && rounds_->rank() > 0)
     reply.input = rank_state_bytes(
@@ -207,6 +209,16 @@ std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, const Saver
   return *collected_;
 }
 
+// A rank may have left its loop before the others, or after them. What it has at the end of its input is final.
+inline void expect_same_step(const RankReplyMessage& reply, std::int64_t its_step, std::int64_t step, int rank,
+                             std::string_view own) {
+  if (its_step == step || (reply.is_at_end_of_input && its_step < step)) return;
+  throw FailedPreconditionError(
+      "step {} is not saved: rank {} has ended at step {}, and so has '{}', which it has of its own; let all ranks "
+      "leave their loops when should_stop() says so, and stop them by a hook or request_stop()",
+      step, rank, its_step, own);
+}
+
 void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states) {
   std::vector<RankReplyMessage> replies;
   std::vector<VariableDigests> digests;
@@ -217,15 +229,23 @@ void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states
   expect_equal_variables(session_, digests);
   inputs_.clear();
   for (int rank = 1; rank < rounds_->size(); ++rank) {
-    const std::string& input = replies.at(static_cast<std::size_t>(rank)).input;
-    if (!input.empty()) inputs_.push_back({.entries = std::move(rank_state_in(input, rank).at(0).entries)});
+    const auto place = static_cast<std::size_t>(rank);
+    const std::string& input = replies.at(place).input;
+    if (input.empty()) continue;
+    expect_same_step(replies[place], digests[place].step, digests[0].step, rank, "input");
+    inputs_.push_back({.entries = std::move(rank_state_in(input, rank).at(0).entries)});
   }
   if (!has_states) return;
   const RankState chiefs = rank_state_in(replies.at(0).state, 0);
   std::vector<NamedTensor> entries;
   for (int rank = 1; rank < rounds_->size(); ++rank) {
-    const RankState state = rank_state_in(replies.at(static_cast<std::size_t>(rank)).state, rank);
+    const auto place = static_cast<std::size_t>(rank);
+    const RankState state = rank_state_in(replies.at(place).state, rank);
     std::vector<NamedTensor> own = own_entries(rank, state, chiefs, HookStates::kName);
+    if (!own.empty()) {
+      expect_same_step(replies[place], digests[place].step, digests[0].step, rank,
+                       std::string_view(own[0].name).substr(rank_prefix(rank).size()));
+    }
     std::ranges::move(own, std::back_inserter(entries));
   }
   if (rounds_->size() > 1) entries.push_back({std::string(kNumRanks), Tensor(std::int64_t{rounds_->size()})});
