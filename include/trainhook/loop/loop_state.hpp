@@ -160,15 +160,15 @@ template <PlacedItems T>
 
 /// Sets the object in place: what has a place in both keeps its address.
 template <class T>
-void assign(T& object, T& loaded) {
+void set_in_place(T& object, T& loaded) {
   if constexpr (PlacedItems<T>) {
     if (!has_same_places(object, loaded)) return void(object = std::move(loaded));
     auto from = loaded.begin();
     for (auto&& item : object) {
       if constexpr (requires { typename T::mapped_type; }) {
-        assign(item.second, from->second);
-      } else if constexpr (requires { assign(item, *from); }) {
-        assign(item, *from);
+        set_in_place(item.second, from->second);
+      } else if constexpr (requires { set_in_place(item, *from); }) {
+        set_in_place(item, *from);
       } else {
         item = *from;  // of std::vector<bool>
       }
@@ -176,10 +176,10 @@ void assign(T& object, T& loaded) {
     }
   } else if constexpr (OptionalValue<T> && !RawState<T>) {
     if (!object.has_value() || !loaded.has_value()) return void(object = std::move(loaded));
-    assign(*object, *loaded);
+    set_in_place(*object, *loaded);
   } else if constexpr (TupleLike<T> && !RawState<T>) {
     [&]<std::size_t... Part>(std::index_sequence<Part...>) {
-      (assign(std::get<Part>(object), std::get<Part>(loaded)), ...);
+      (set_in_place(std::get<Part>(object), std::get<Part>(loaded)), ...);
     }(std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
     object = std::move(loaded);
@@ -189,7 +189,7 @@ void assign(T& object, T& loaded) {
 /// A function that sets the object.
 template <class T>
 [[nodiscard]] std::function<void()> set_to(T& object, T loaded) {
-  return [&object, loaded = std::move(loaded)]() mutable { assign(object, loaded); };
+  return [&object, loaded = std::move(loaded)]() mutable { set_in_place(object, loaded); };
 }
 
 template <LoopState T>
