@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
@@ -25,6 +26,31 @@ using Renames = std::vector<std::pair<std::string, std::string>>;
 
 /// The name with what replaces its beginning.
 [[nodiscard]] TRAINHOOK_DECL std::string renamed(std::string_view name, const Renames& renames);
+
+/// What the names of a checkpoint are in a model. The arguments must outlive it.
+class Renaming {
+ public:
+  /// @param was_followed the checkpoint is of this model, so a name that the model has is not replaced by one that it
+  /// lacks
+  Renaming(const Renames& renames, FunctionRef<bool(const std::string& name)> in_model, bool was_followed)
+      : renames_(renames), in_model_(in_model), was_followed_(was_followed), used_(renames.size()) {}
+
+  /// By what it begins with, or, if the model lacks it and has the other name, by what is inside. Empty: it is left
+  /// out. @throws InvalidArgumentError if the model has two such names.
+  [[nodiscard]] TRAINHOOK_DECL std::string name_here(const std::string& name);
+
+  /// The name keeps its beginning after all.
+  TRAINHOOK_DECL void take_back(const std::string& name);
+
+  /// How many names each pair was about.
+  [[nodiscard]] const std::vector<std::size_t>& used() const noexcept { return used_; }
+
+ private:
+  const Renames& renames_;
+  FunctionRef<bool(const std::string& name)> in_model_;
+  bool was_followed_;
+  std::vector<std::size_t> used_;
+};
 
 }  // namespace trainhook::detail
 

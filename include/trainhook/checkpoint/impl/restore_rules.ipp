@@ -36,70 +36,7 @@
 
 namespace trainhook::detail {
 
-/// What the names of a checkpoint are in a model.
-class Renaming {
- public:
-  using Model = std::map<std::string, StateSpec, std::less<>>;
-
-  /// @param was_followed the checkpoint is of this model, so a name that the model has is not replaced by one that it
-  /// lacks
-  Renaming(const Renames& renames, const Model& model, bool was_followed)
-      : renames_(renames), model_(model), was_followed_(was_followed), used_(renames.size()) {}
-
-  /// By what it begins with, or, if the model lacks it and has the other name, by what is inside. Empty: it is left
-  /// out.
-  [[nodiscard]] std::string name_here(const std::string& name) {
-    const auto rename = find_rename(renames_, name);
-    if (rename != renames_.end() && !(rename->first.empty() && name.starts_with("_trainhook/"))) {
-      std::string other = renamed(name, renames_);
-      if (other.starts_with('/') || other.starts_with('.')) other.clear();
-      if (was_followed_ && !other.empty() && model_.contains(name) && !model_.contains(other)) return name;
-      ++used_[static_cast<std::size_t>(rename - renames_.begin())];
-      return other;
-    }
-    if (model_.contains(name)) return name;
-    std::optional<std::string> found;
-    for (std::size_t i = 0; i < used_.size(); ++i) {
-      const auto [before, after] = without_common_scope(renames_[i]);
-      if (before.empty()) continue;
-      for (std::size_t at = find_parts(name, before, 0); at != std::string::npos;
-           at = find_parts(name, before, at + 1)) {
-        std::string other = std::string(name).replace(at, before.size(), after);
-        if (!model_.contains(other) || other == found) continue;
-        if (found) {
-          throw InvalidArgumentError("restore: `rename` makes both '{}' and '{}' of '{}'; give it the whole name",
-                                     *found, other, name);
-        }
-        found = std::move(other);
-        ++used_[i];
-      }
-    }
-    return found.value_or(name);
-  }
-
-  /// The name keeps its beginning after all.
-  void take_back(const std::string& name) {
-    --used_[static_cast<std::size_t>(find_rename(renames_, name) - renames_.begin())];
-  }
-
-  /// How many names each pair was about.
-  [[nodiscard]] const std::vector<std::size_t>& used() const noexcept { return used_; }
-
- private:
-  // An optimizer's names need not have the scope, such as the name that a module was given.
-  static std::pair<std::string_view, std::string_view> without_common_scope(const Renames::value_type& rename) {
-    std::string_view before = rename.first;
-    std::string_view after = rename.second;
-    const auto common = static_cast<std::size_t>(std::ranges::mismatch(before, after).in1 - before.begin());
-    const std::size_t scope = before.substr(0, common).rfind('/') + 1;
-    return {before.substr(scope), after.substr(scope)};
-  }
-
-  const Renames& renames_;
-  const Model& model_;
-  bool was_followed_;
-  std::vector<std::size_t> used_;
-};
+using Model = std::map<std::string, StateSpec, std::less<>>;
 
 /// A checkpoint as the model wants it: with its names, dtypes and shapes. What the rules do not allow is left as it is,
 /// for the restore to refuse.
@@ -107,11 +44,12 @@ class FittedContents final : public CheckpointContents {
  public:
   /// @param own the prefix of what one rank of a job has of its own in the checkpoint, as Saver::restore takes it
   /// @param was_followed the checkpoint is of this model: rules may have been followed before it was saved
-  FittedContents(const CheckpointContents& original, const RestoreRules& rules, SessionRef session,
-                 const Renaming::Model& model, const std::string& own, bool was_followed)
+  FittedContents(const CheckpointContents& original, const RestoreRules& rules, SessionRef session, const Model& model,
+                 const std::string& own, bool was_followed)
       : original_(original), rules_(rules), session_(session), model_(model), own_(own), slices_(session.graph()) {
     if (const std::optional<Variable> step = get_global_step(session.graph())) step_ = step->name();
-    Renaming renaming(rules.rename, model, was_followed);
+    const auto in_model = [&model](const std::string& name) { return model.contains(name); };
+    Renaming renaming(rules.rename, in_model, was_followed);
     const std::vector<std::string> names = original.names();
     for (const std::string& name : names) {
       const std::size_t prefix = name.starts_with(own) ? own.size() : 0;
@@ -375,7 +313,7 @@ class FittedContents final : public CheckpointContents {
   const CheckpointContents& original_;
   const RestoreRules& rules_;
   SessionRef session_;
-  const Renaming::Model& model_;
+  const Model& model_;
   const std::string& own_;
   std::map<std::string, std::string, std::less<>> originals_;  // the names there, by those here
   std::map<std::string, std::string, std::less<>> owners_;     // the variables of hooks' values, by the names here
@@ -409,7 +347,7 @@ class RulesPolicy final : public RestorePolicy {
     const CheckpointSource source(checkpoint_prefix(file_system, checkpoint.path()), checkpoint.format());
     const VariableSlices slices(session.graph());
     const auto original = source.open(saver.options().format, file_system, slices.files_of_restore(own.empty()));
-    Renaming::Model model;
+    Model model;
     for (StateSpec& spec : saver.chosen_state(session)) {
       std::string name = spec.name;
       model.emplace(std::move(name), std::move(spec));
@@ -438,9 +376,10 @@ class RulesPolicy final : public RestorePolicy {
   } catch (const Error& error) { log_warning("run.pbtxt does not say how the run began: {}", error); }
 
   // Whether the checkpoint is one of this model, and has no name from before.
-  [[nodiscard]] bool fits(const CheckpointContents& contents, const Renaming::Model& model,
-                          const VariableSlices& slices, const std::string& own) const {
-    Renaming renaming(rules_.rename, model, false);
+  [[nodiscard]] bool fits(const CheckpointContents& contents, const Model& model, const VariableSlices& slices,
+                          const std::string& own) const {
+    const auto in_model = [&model](const std::string& name) { return model.contains(name); };
+    Renaming renaming(rules_.rename, in_model, false);
     return std::ranges::all_of(model,
                                [&](const auto& each) {
                                  const StateSpec& spec = each.second;
@@ -455,7 +394,7 @@ class RulesPolicy final : public RestorePolicy {
                                }) &&
            std::ranges::all_of(contents.names(), [&](const std::string& name) {
              const std::string rest = name.starts_with(own) ? name.substr(own.size()) : name;
-             return model.contains(rest) || renaming.name_here(rest) == rest;
+             return in_model(rest) || renaming.name_here(rest) == rest;
            });
   }
 
