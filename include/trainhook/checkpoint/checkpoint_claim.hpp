@@ -81,6 +81,7 @@ struct CheckpointClaim {
   std::string basename{};
   std::string hook{};  ///< the type of the hook
   DirectoryLock directory_lock = DirectoryLock::Auto;
+  std::optional<std::int64_t> save_steps{};  ///< its period, if that is in steps and begins anew with each save
   std::vector<std::shared_ptr<CheckpointCompanion>> companions{};
   std::shared_ptr<DirectoryHold> hold{};  ///< null without a lock
 

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -53,11 +54,12 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
   }
 
   void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override {
-    if (!services().restored_from().empty()) resume(read_global_step(session, *get_global_step(session.graph())));
+    if (services().restored_from().empty()) return;
+    resume(read_global_step(session, *get_global_step(session.graph())), session.graph());
   }
 
-  /// After an interruption the saver's next period starts at the checkpoint of that step, but an evaluation is due when
-  /// it would have been without it.
+  /// After an interruption the saver's next period starts at the checkpoint of that step, but a save is due when it
+  /// would have been without it: a period after the save before.
   void after_run(SessionRunContext& context, const SessionRunValues& /*values*/) override {
     if (due_ && context.global_step() >= *due_) services().request_save();
   }
@@ -67,15 +69,15 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
   void before_save(SessionRef /*session*/, std::int64_t global_step) override {
     const std::uint64_t requests = detail::SessionServices::of(services()).num_save_requests();
     const bool is_requested = std::exchange(num_save_requests_, requests) != requests;
-    if (is_ending_) {
-      taken_[global_step] = services().is_interrupted() ? TakenFor::Interruption : TakenFor::Extra;
-    } else if (is_requested && (!due_ || global_step < *due_)) {
-      taken_[global_step] = TakenFor::Extra;
-    } else {
-      taken_[global_step] = TakenFor::Period;
-      period_ = global_step - std::exchange(last_period_, global_step);
-      due_.reset();
+    const bool is_resumed_one = restored_ == std::pair(global_step, TakenFor::Interruption);  // under another name
+    if (is_resumed_one || (is_ending_ && services().is_interrupted())) {
+      taken_[global_step] = TakenFor::Interruption;
+      return;
     }
+    const bool is_extra = is_ending_ || (is_requested && (!due_ || global_step < *due_));
+    taken_[global_step] = is_extra ? TakenFor::Extra : TakenFor::Period;
+    last_save_ = global_step;
+    due_.reset();
   }
 
   bool after_save(SessionRef /*session*/, std::int64_t global_step) override {
@@ -95,31 +97,36 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
     if (step_ != global_step && !services().is_interrupted()) evaluate(global_step, TakenFor::Extra);
   }
 
+  [[nodiscard]] std::string name() const override {
+    return name_of_state(*this, {}, {spec_->name.empty() ? "eval" : spec_->name});
+  }
+
   StateValues save_state() override {
     StateValues state;
     if (taken_.empty() || taken_.rbegin()->second == TakenFor::Period) return state;
     state.set("step", Tensor(taken_.rbegin()->first));
     state.set("taken_for", Tensor(static_cast<std::int64_t>(taken_.rbegin()->second)));
-    state.set("last_period", Tensor(last_period_));
-    state.set("period", Tensor(period_));
+    state.set("last_period", Tensor(last_save_));  // from which the period of the next one counts
     return state;
   }
 
   void load_state(const StateValues& state) override {
     restored_ = {state.at("step").scalar<std::int64_t>(),
                  static_cast<TakenFor>(state.at("taken_for").scalar<std::int64_t>())};
-    last_period_ = state.at("last_period").scalar<std::int64_t>();
-    if (const Tensor* period = state.find("period")) period_ = period->scalar<std::int64_t>();
+    last_save_ = state.at("last_period").scalar<std::int64_t>();
   }
 
  private:
   /// What the model of this step was found to be: hooks see the evaluation that came after its checkpoint, and one that
   /// a kill has prevented is made now.
-  void resume(std::int64_t global_step) {
+  void resume(std::int64_t global_step, const Graph& graph) {
     const TakenFor why = restored_.first == global_step ? restored_.second : TakenFor::Period;
-    const std::int64_t period = estimator_->config().save_checkpoints_steps.value_or(period_);
-    due_ = why == TakenFor::Interruption && period > 0 ? std::optional(last_period_ + period) : std::nullopt;
-    if (why == TakenFor::Period) last_period_ = global_step;
+    due_.reset();
+    if (why != TakenFor::Interruption) {
+      last_save_ = global_step;
+    } else if (const auto savers = graph.offered<CheckpointClaim>(); !savers.empty() && savers.front()->save_steps) {
+      due_ = last_save_ + *savers.front()->save_steps;  // of the one that has this listener
+    }
     const EvalHistory evaluated = history();
     const auto found = evaluated.find(global_step);
     if (found == evaluated.end()) {
@@ -154,8 +161,7 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
   std::optional<Duration> evaluated_at_;
   std::map<std::int64_t, TakenFor> taken_;                            // checkpoints that are being written, by step
   std::pair<std::int64_t, TakenFor> restored_{-1, TakenFor::Period};  // the state of the restored checkpoint
-  std::int64_t last_period_ = 0;                                      // the step of the last checkpoint of a period
-  std::int64_t period_ = 0;          // its distance from the one before, for a saver that is not the estimator's
+  std::int64_t last_save_ = 0;                                        // that no interruption was the reason of
   std::optional<std::int64_t> due_;  // the step of the next one, if the saver does not know it
   std::uint64_t num_save_requests_ = 0;
   bool is_ending_ = false;

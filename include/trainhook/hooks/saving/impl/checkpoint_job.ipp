@@ -77,7 +77,8 @@ void CheckpointJob::begin(Graph& graph, SessionServices& services) {
                              {.directory = options_.checkpoint_dir,
                               .basename = options_.checkpoint_basename,
                               .hook = std::string(hook_),
-                              .directory_lock = options_.directory_lock});
+                              .directory_lock = options_.directory_lock,
+                              .save_steps = options_.align_steps ? std::nullopt : options_.save_steps});
   timer_.reset();
   last_saved_.reset();
   stopped_at_.reset();
