@@ -157,8 +157,9 @@ StateValues Saver::read_state(const CheckpointContents& contents, const std::str
 
 // Those of the other processes, whose names have more in front.
 void Saver::add_parts(const CheckpointContents& contents, const std::string& name, StateValues& values) {
+  const std::string mark = fmt::format("/{}", detail::kPartOfTensor);
   for (const std::string& key : contents.names({})) {
-    const std::size_t part = key.find(fmt::format("/{}", detail::kPartOfTensor));
+    const std::size_t part = key.find(mark);
     const std::size_t at = part == std::string::npos ? part : key.find(name + "/");
     if (at == std::string::npos || at > part) continue;
     const std::string rest = key.substr(at + name.size() + 1);
