@@ -17,6 +17,7 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/model/initializers.hpp>
 #include <trainhook/model/ops.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
