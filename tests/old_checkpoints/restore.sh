@@ -7,10 +7,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/resumed"
 tar xz -f "$archive" -C "$folder/resumed"
-# In what is only kept: hooks were called by their type alone, and some values were not saved yet.
+# In what is only kept: hooks were called by their type alone, states had no forms of their types, and some values were not saved yet.
 kept='/^best[/]/s|(_trainhook/hooks/[A-Za-z]+)[(][^/ ]*[)]|\1|'
-new='^best/.* _trainhook/hooks/CsvLoggerHook/columns '
-[[ $archive != *619386a* ]] || new='^best/.* _trainhook/hooks/CsvLoggerHook/(columns|written) '
+new='^best/.* _trainhook/(hooks/CsvLoggerHook/columns|state/(noise|other)) '
+[[ $archive != *619386a* ]] || new='^best/.* _trainhook/(hooks/CsvLoggerHook/(columns|written)|state/(noise|other)) '
 cd "$folder"
 "$program" resumed 12 >resumed.txt 2>log.txt || { cat log.txt; exit 1; }
 for part in loop graph ranks; do
