@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/checkpoint/restore_rules.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
@@ -28,9 +29,13 @@
 #include <trainhook/model/initializers.hpp>
 #include <trainhook/model/ops/math.hpp>
 #include <trainhook/model/ops/nn.hpp>
+#include <trainhook/model/ops/random.hpp>
 #include <trainhook/model/optimizers.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+
+#include "expect_error.hpp"
 
 namespace trainhook {
 namespace {
@@ -151,6 +156,50 @@ TEST_F(RestoringGraph, IsRefusedIfOneRuleIsLacking) {
   strict = rules;
   strict.reshape = {};
   EXPECT_THROW(changed().run("run", &strict, 0), InvalidArgumentError);
+}
+
+/// A graph whose random op has this name, in a session that saves or does not.
+void run_noise(testing::MemoryFileSystem& disk, const std::string& name, bool saves) {
+  testing::ManualClock clock;
+  Graph graph;
+  get_or_create_global_step(graph);
+  const Output noise = random_uniform(graph, {}, {}, name);
+  auto session = monitored_training_session<EigenSession>(graph, {.checkpoint_dir = "run",
+                                                                  .save_checkpoint_steps = saves ? 1 : 0,
+                                                                  .save_summaries_steps = 0,
+                                                                  .file_system = &disk,
+                                                                  .clock = &clock});
+  session.run(noise);
+  session.close();
+}
+
+TEST(RestoringGenerators, AResumeThatLacksThatOfARandomOpIsAnError) {
+  testing::MemoryFileSystem disk;
+  run_noise(disk, "noise", true);
+  testing::expect_error<NotFoundError>(
+      {"checkpoint run/model.ckpt-0 has no generator '_trainhook/random/sound/RandomUniform'", "Missing::KeepInitial"},
+      [&] { run_noise(disk, "sound", true); });
+}
+
+TEST(RestoringGenerators, OneLineNamesThoseThatASessionWithoutSavesLacks) {
+  testing::MemoryFileSystem disk;
+  run_noise(disk, "noise", true);
+  testing::LogLines log;
+  run_noise(disk, "sound", false);
+  EXPECT_EQ(
+      log.count("W checkpoint run/model.ckpt-0 has nothing for 1 generator of a random op, and it keeps its value: "
+                "'_trainhook/random/sound/RandomUniform'"),
+      1U);
+}
+
+TEST(RestoringGenerators, ACheckpointOfAnotherProgramNeedNotHaveThem) {
+  testing::MemoryFileSystem disk;
+  BundleWriter writer("run/model.ckpt-3", {.file_system = &disk});
+  writer.add("global_step", Tensor(std::int64_t{3}));
+  writer.finish();
+  testing::LogLines log;
+  run_noise(disk, "sound", true);
+  EXPECT_EQ(log.count("W checkpoint run/model.ckpt-3 has nothing for 1 generator of a random op"), 1U);
 }
 
 }  // namespace

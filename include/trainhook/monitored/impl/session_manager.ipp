@@ -56,7 +56,7 @@ std::vector<std::string> report_uninitialized_variables(SessionRef session, bool
 
 namespace trainhook::detail {
 
-// Whether a hook saves it, so that it trains on.
+// Whether a hook saves the session: then it trains on.
 inline bool is_saved(SessionRef session) { return !session.graph().offered<CheckpointClaim>().empty(); }
 
 std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
