@@ -79,7 +79,10 @@ inline void expect_sizes_of(const std::string& name, const Tensor& value, const 
   const ::torch::IntArrayRef sizes = parameter.sizes();
   const Shape shape(std::span<const std::int64_t>(sizes.data(), sizes.size()));
   if (value.shape() == shape || value.shape() == Shape{0}) return;
-  throw InvalidArgumentError("'{}' has the shape {}, and its parameter {}", name, value.shape(), shape);
+  throw InvalidArgumentError(
+      "'{}' has the shape {}, and its parameter {}; to begin anew with a layer that has grown, leave the state of its "
+      "parameters out: `restore` = RestoreRules with `rename` = {{{{\"{}\", \"\"}}}}",
+      name, value.shape(), shape, name.substr(0, name.rfind('/')));
 }
 
 [[nodiscard]] inline std::size_t count_parameters(const optim::Optimizer& optimizer) {
