@@ -212,8 +212,6 @@ TEST_F(InputCheckpointsTest, AfterAKillAtAnyCallTheNextProcessKnowsWhatIsItsOwn)
 }
 
 TEST_F(InputCheckpointsTest, OfAJobAreRemovedForAllProcessesAtOnce) {
-  memory.make_directories("run");
-  list({1});  // as a version without marks
   for (const char* basename : {"input_worker_0.ckpt", "input_worker_1.ckpt"}) write(basename, {2, 4, 6});
   write("input_worker_2.ckpt", {2, 3});  // of a larger job
   write("input.ckpt", {1});              // of one process

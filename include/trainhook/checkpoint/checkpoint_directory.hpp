@@ -57,7 +57,7 @@ class CheckpointDirectory {
   /// True if the state file lists exactly these, in this order.
   [[nodiscard]] TRAINHOOK_DECL bool lists(const List& stays) const;
 
-  /// False if the state file is not this class's, so that a killed writer may have saved what it does not list.
+  /// False if there is no state file of this class, so that a killed writer may have saved what none lists.
   [[nodiscard]] bool lists_all() const { return state_file_lists_all(*file_system_, state_file()); }
 
   /// The prefixes that a killed process marked, of those whose name `is_wanted`. The next `update` removes the marks.

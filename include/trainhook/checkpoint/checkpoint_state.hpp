@@ -39,7 +39,7 @@ TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::str
 /// missing.
 inline constexpr std::string_view kListsAll = "# Only what is listed here, or marked, is ever removed or replaced.\n";
 
-/// True if the state file ends in `kListsAll`, or if there is none. @throws the errors of reading it.
+/// True if there is a state file that ends in `kListsAll`. @throws the errors of reading it.
 [[nodiscard]] TRAINHOOK_DECL bool state_file_lists_all(FileSystem& file_system, const std::string& path);
 
 /// As `update_checkpoint_state`, and ends the file with `last_line`.

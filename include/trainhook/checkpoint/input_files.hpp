@@ -66,8 +66,8 @@ class InputFiles {
 
   [[nodiscard]] TRAINHOOK_DECL CheckpointDirectory listing(const std::string& directory) const;
 
-  /// Those of `there` that were saved by this library: the state file lists them or marks name them. If it was written
-  /// before there were marks, all.
+  /// Those of `there` that were saved by this library: the state file lists them or marks name them. If there is none,
+  /// or it was written before there were marks, all.
   /// @param list gets the marks of files of steps up to `last`
   [[nodiscard]] TRAINHOOK_DECL std::set<File> own(std::set<File> there, CheckpointDirectory& list,
                                                   std::int64_t last) const;

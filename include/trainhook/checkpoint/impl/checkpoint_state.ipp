@@ -83,7 +83,7 @@ std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system, co
 
 bool state_file_lists_all(FileSystem& file_system, const std::string& path) {
   return read_from_device(
-      [&] { return !file_system.exists(path) || read_file(file_system, path).ends_with(kListsAll); });
+      [&] { return file_system.exists(path) && read_file(file_system, path).ends_with(kListsAll); });
 }
 
 void write_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,

@@ -217,7 +217,8 @@ void InputCheckpoints::write_all(const std::vector<Snapshot>& inputs, std::int64
   all.insert(other);
   const std::set<File> own = files_.own(all, list, step);
   for (const File& file : all) {
-    if (!own.contains(file)) list.expect_free(files_.prefix_of(directory_, file));
+    const std::string prefix = files_.prefix_of(directory_, file);
+    if (!own.contains(file) && checkpoint_exists(*file_system_, prefix)) list.expect_free(prefix);
   }
   for (const File& file : written) {
     list.mark(files_.prefix_of(directory_, file));
