@@ -149,7 +149,7 @@ struct StateForm {
     } else if constexpr (TupleLike<T>) {
       text += '(';
       [this]<std::size_t... Part>(std::index_sequence<Part...>) {
-        (item<std::tuple_element_t<Part, T>>(), ...);
+        (this->template item<std::tuple_element_t<Part, T>>(), ...);
       }(std::make_index_sequence<std::tuple_size_v<T>>());
       close(')');
     } else {
