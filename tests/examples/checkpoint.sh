@@ -412,21 +412,18 @@ says 0 prune run --keep 3 --dry-run --json <<'END'
 {"directory": "run", "dry_run": true, "removed": [
   {"name": "run/model.ckpt-0", "bytes": 238},
   {"name": "run/model.ckpt-10", "bytes": 238},
-  {"name": "run/input.ckpt-10", "bytes": 211},
-  {"name": "run/input.ckpt-11", "bytes": 211}],
+  {"name": "run/input.ckpt-10", "bytes": 211}],
 "notes": []}
 END
 says 0 prune run --keep 3 --dry-run <<'END'
 would remove run/model.ckpt-0 (238 B)
 would remove run/model.ckpt-10 (238 B)
 would remove run/input.ckpt-10 (211 B)
-would remove run/input.ckpt-11 (211 B)
 END
 says 0 prune run --keep 3 <<'END'
 removed run/model.ckpt-0 (238 B)
 removed run/model.ckpt-10 (238 B)
 removed run/input.ckpt-10 (211 B)
-removed run/input.ckpt-11 (211 B)
 END
 says 0 prune run --keep 3 <<'END'
 nothing to remove: run lists no more than 3
@@ -438,6 +435,7 @@ copy-0            0 AGE  238 B        4  input.ckpt-0   not listed: stays
 model.ckpt-20    20 AGE  238 B        4  input.ckpt-20  listed
 model.ckpt-30    30 AGE  238 B        4  input.ckpt-30  listed
 model.ckpt-35    35 AGE  238 B        4  input.ckpt-35  newest
+left over: input.ckpt-11 has no model of its step
 left over: model.ckpt-40.index.tempstate123, of a save that goes on or was killed; the next training removes it if trainhook wrote it
 incomplete: model.ckpt-7.data-00000-of-00001 belongs to no checkpoint, because there is no model.ckpt-7.index
 END

@@ -70,7 +70,7 @@ TEST(StrictJson, RepeatsNothingLongInAMessage) {
 
 TEST(StrictJson, RefusesMoreNamesThanAnyModelHas) {
   std::string json = "{";
-  for (std::size_t i = 0; i <= detail::kMostMembers; ++i) json += fmt::format("{}\"{:x}\":1", i == 0 ? "" : ",", i);
+  for (std::size_t i = 0; i <= detail::kMostNames; ++i) json += fmt::format("{}\"{:x}\":1", i == 0 ? "" : ",", i);
   EXPECT_EQ(complaint(json + "}"), "text is damaged: it has more than 1000000 names in one object");
 }
 

@@ -350,7 +350,7 @@ TEST(SignalHook, RefusesWhatCannotBeHandled) {
     }
     EXPECT_EQ(present_action(SIGTERM).sa_handler, SIG_DFL) << "what was installed is taken back";
   }
-  EXPECT_THROW(SignalHook({.deadline = Duration(0)}), InvalidArgumentError);
+  EXPECT_THROW(SignalHook({.deadline = Duration()}), InvalidArgumentError);
 }
 
 TEST(SignalHookDeathTest, TheSecondSignalEndsTheProcess) {

@@ -336,16 +336,15 @@ void visit_state(const auto& visit, Strict& strict) {
   if (strict.value < 0) throw std::out_of_range("it is negative");
 }
 
-TEST(LoopState, WhatAStructRefusesIsDamage) {
+TEST(LoopState, WhatAStructRefusesIsItsOwnError) {
   std::vector<Strict> all(1);
   const testing::LogLines log;
   const StateBinding binding = detail::state_of("s", all);
-  testing::expect_error<DataLossError>({"'s'", "it is negative"},
-                                       [&] { load(binding, Tensor(number(1) + std::string(4, '\xff'))); });
+  EXPECT_THROW(load(binding, Tensor(number(1) + std::string(4, '\xff'))), std::out_of_range);
   EXPECT_EQ(all, std::vector<Strict>(1));
   all[0].value = -1;
   EXPECT_THROW((void)binding.save(), std::out_of_range);
-  EXPECT_EQ(log.count("E visit_state of state 's' threw: it is negative"), 1U);
+  EXPECT_EQ(log.count("E visit_state of state 's' threw: it is negative"), 2U);
 }
 
 }  // namespace

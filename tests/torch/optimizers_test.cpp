@@ -153,7 +153,10 @@ TEST(Optimizers, ASlotOfAnotherShapeIsRefusedAndNothingChanges) {
     process.loop.load(wrong);
     FAIL();
   } catch (const InvalidArgumentError& error) {
-    EXPECT_STREQ(error.what(), "'opt/weight/exp_avg' has the shape [3], and its parameter [1,2]");
+    EXPECT_STREQ(error.what(),
+                 "'opt/weight/exp_avg' has the shape [3], and its parameter [1,2]; to begin anew with a layer that has "
+                 "grown, leave the state of its parameters out: `restore` = RestoreRules with `rename` = "
+                 "{{\"opt/weight\", \"\"}}");
   }
   EXPECT_EQ(process.by_name(), before);
 }

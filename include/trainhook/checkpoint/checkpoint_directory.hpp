@@ -58,7 +58,7 @@ class CheckpointDirectory {
   [[nodiscard]] TRAINHOOK_DECL bool lists(const List& stays) const;
 
   /// False if there is no state file of this class, so that a killed writer may have saved what none lists.
-  [[nodiscard]] bool lists_all() const { return state_file_lists_all(*file_system_, state_file()); }
+  [[nodiscard]] bool lists_all() const { return last_own_step(*file_system_, state_file()).has_value(); }
 
   /// The prefixes that a killed process marked, of those whose name `is_wanted`. The next `update` removes the marks.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> find_marked(FunctionRef<bool(std::string_view name)> is_wanted =
@@ -67,8 +67,8 @@ class CheckpointDirectory {
   /// Whether this object knows a mark of that checkpoint: its own, or one that it found.
   [[nodiscard]] TRAINHOOK_DECL bool has_mark_of(const std::string& prefix) const;
 
-  /// @throws FailedPreconditionError if files of that checkpoint are there which the state file does not list, without
-  /// such a mark: they are somebody else's, and a save would replace them.
+  /// @throws FailedPreconditionError if files of that checkpoint are there which the state file does not list, of a
+  /// later step than the run has reached, without such a mark: they are somebody else's, and a save would replace them.
   TRAINHOOK_DECL void expect_free(const std::string& prefix) const;
 
   /// Marks a checkpoint that is about to be saved; the next `update`, which lists it, removes the mark.

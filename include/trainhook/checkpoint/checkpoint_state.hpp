@@ -34,13 +34,15 @@ namespace detail {
 TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::string& directory,
                                          const std::string& listed);
 
-/// The last line of a state file that a CheckpointDirectory wrote, which marks each checkpoint until it is listed. In a
-/// file without it (of TensorFlow, a user, or this library before these marks) one that a killed writer saved may be
-/// missing.
-inline constexpr std::string_view kListsAll = "# Only what is listed here, or marked, is ever removed or replaced.\n";
+/// The step in the last line of a state file of a CheckpointDirectory, which marks each checkpoint until it is listed;
+/// those of steps up to it may be the run's own without being listed, such as permanent ones. Nothing for a file
+/// without that line (of TensorFlow, a user, or this library before these marks), in which one that a killed writer
+/// saved may be missing. @throws the errors of reading it.
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> last_own_step(FileSystem& file_system,
+                                                                       const std::string& path);
 
-/// True if there is a state file that ends in `kListsAll`. @throws the errors of reading it.
-[[nodiscard]] TRAINHOOK_DECL bool state_file_lists_all(FileSystem& file_system, const std::string& path);
+/// That line.
+[[nodiscard]] TRAINHOOK_DECL std::string line_of_own_steps(std::int64_t last);
 
 /// As `update_checkpoint_state`, and ends the file with `last_line`.
 TRAINHOOK_DECL void write_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,

@@ -15,7 +15,7 @@
 namespace trainhook::detail {
 
 /// No model has so many tensors, and a hostile file could use up the memory.
-inline constexpr std::size_t kMostMembers = 1'000'000;
+inline constexpr std::size_t kMostNames = 1'000'000;
 
 struct JsonValue {
   enum class Kind {
@@ -38,7 +38,7 @@ using JsonVisitor = FunctionRef<void(std::span<const std::string> path, const Js
 /// Calls `visit` for each value, in the order of the text. What `visit` throws is thrown.
 /// @param what the text, for messages: `the header of model.safetensors`
 /// @throws DataLossError if it is not JSON in UTF-8, for two members of one name, for more than
-/// kMostMembers of them in one object, or beyond 8 levels.
+/// kMostNames of them in one object, or beyond 8 levels.
 TRAINHOOK_DECL void visit_json(std::string_view json, std::string_view what, JsonVisitor visit);
 
 /// A JSON string with its quotes. @throws InvalidArgumentError, naming `what`, if the text is not UTF-8.

@@ -90,9 +90,10 @@ void CheckpointDirectory::expect_free(const std::string& prefix) const {
   const CheckpointState now = read().value_or(CheckpointState{});  // another saver of this process may have written it
   const auto is_it = [&](const std::string& listed) { return base_name(listed) == base_name(prefix); };
   if (std::ranges::any_of(now.all_model_checkpoint_paths, is_it)) return;
+  if (step_of_checkpoint(prefix) <= last_own_step(*file_system_, state_file())) return;
   throw FailedPreconditionError(
-      "{} is not written over: files of that name are there, and {} does not list them; they may be a copy, or were "
-      "kept permanently. Move them away, or save into another directory",
+      "{} is not written over: files of that name are there, and {} does not list them, so they may be a copy. Move "
+      "them away, or save into another directory",
       prefix, state_file());
 }
 
@@ -147,7 +148,7 @@ void CheckpointDirectory::update(const List& stays, List& goes, std::optional<do
       file_system_->sync_directory(path_);
     }
   } catch (...) { return log_unfinished(); }
-  remove_records();
+  if (options_.lists_what_goes || goes.empty()) remove_records();  // or else the marks of what could not be removed
 }
 
 void CheckpointDirectory::list(const List& goes, const List& stays, std::optional<double> last_preserved) const {
@@ -162,8 +163,11 @@ void CheckpointDirectory::list(const List& goes, const List& stays, std::optiona
   for (const ListedCheckpoint& one : stays) add(one);
   if (!state.all_model_checkpoint_paths.empty()) {
     state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
+    std::int64_t last = last_own_step(*file_system_, state_file()).value_or(0);
+    for (const std::string& path : state.all_model_checkpoint_paths)
+      last = (std::max)(last, step_of_checkpoint(path).value_or(0));
     write_checkpoint_state(*file_system_, path_, std::move(state), latest_filename_, options_.save_relative_paths,
-                           kListsAll);
+                           line_of_own_steps(last));
     return;
   }
   const std::optional<CheckpointState> now = read();
@@ -198,8 +202,10 @@ Retention::Retention(FileSystem& file_system, const std::string& save_path, std:
 
 void Retention::begin(const std::string& prefix) {
   const auto is_it = [&](const ListedCheckpoint& own) { return base_name(own.prefix) == base_name(prefix); };
-  const bool is_own = std::ranges::any_of(kept_, is_it) || std::ranges::any_of(doomed_, is_it);
-  if (lists_all_ && !is_own && step_of_checkpoint(prefix)) directory_.expect_free(prefix);
+  const bool is_kept = std::ranges::any_of(kept_, is_it);
+  if (is_kept && is_listed_) return;
+  if (lists_all_ && !is_kept && std::ranges::none_of(doomed_, is_it) && step_of_checkpoint(prefix))
+    directory_.expect_free(prefix);
   directory_.mark(prefix);
 }
 

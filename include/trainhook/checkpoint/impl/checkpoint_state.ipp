@@ -6,6 +6,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -81,9 +82,20 @@ std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system, co
   return state;
 }
 
-bool state_file_lists_all(FileSystem& file_system, const std::string& path) {
-  return read_from_device(
-      [&] { return file_system.exists(path) && read_file(file_system, path).ends_with(kListsAll); });
+inline constexpr std::string_view kOwnSteps =
+    "# Only what is listed here, or marked, is ever removed or replaced; steps may be saved again up to ";
+
+std::string line_of_own_steps(std::int64_t last) { return fmt::format("{}{}\n", kOwnSteps, last); }
+
+std::optional<std::int64_t> last_own_step(FileSystem& file_system, const std::string& path) {
+  const std::string text =
+      read_from_device([&] { return file_system.exists(path) ? read_file(file_system, path) : std::string(); });
+  const std::size_t line = text.rfind(kOwnSteps);
+  std::int64_t last = 0;
+  if (line == std::string::npos || !text.ends_with('\n')) return std::nullopt;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data() + line + kOwnSteps.size(), end, last);
+  return error == std::errc() && stop == end ? std::optional(last) : std::nullopt;
 }
 
 void write_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,

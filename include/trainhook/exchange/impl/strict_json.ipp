@@ -42,8 +42,8 @@ class StrictJson {
   bool key(std::string& name) {
     if (!names_.back().insert(name).second)
       throw DataLossError("{} is damaged: it has the name '{}' twice in one object", what_, shown(name));
-    if (names_.back().size() > kMostMembers)
-      throw DataLossError("{} is damaged: it has more than {} names in one object", what_, kMostMembers);
+    if (names_.back().size() > kMostNames)
+      throw DataLossError("{} is damaged: it has more than {} names in one object", what_, kMostNames);
     path_.back() = name;
     return true;
   }
