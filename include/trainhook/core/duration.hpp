@@ -22,20 +22,16 @@ class Duration : public std::chrono::nanoseconds {
   constexpr Duration() noexcept : duration(0) {}
   template <class Rep, class Period>
   constexpr explicit(!std::is_integral_v<Rep>) Duration(std::chrono::duration<Rep, Period> length) noexcept
-      : duration(limited(length)) {}
+      : duration(!(Seconds(length) <= kLongest) ? std::chrono::nanoseconds(kLongest)
+                 : Seconds(length) < -kLongest  ? std::chrono::nanoseconds(-kLongest)
+                                                : std::chrono::duration_cast<std::chrono::nanoseconds>(length)) {}
 
   [[nodiscard]] static constexpr Duration(max)() noexcept { return kLongest; }
   [[nodiscard]] static constexpr Duration(min)() noexcept { return -kLongest; }
 
  private:
+  using Seconds = std::chrono::duration<long double>;  // has room for all of them
   static constexpr std::chrono::hours kLongest{100 * 365 * 24};
-
-  static constexpr std::chrono::nanoseconds limited(auto length) noexcept {
-    const std::chrono::duration<long double> seconds = length;  // which has room for all of them
-    if (!(seconds <= kLongest)) return kLongest;
-    if (seconds < -kLongest) return -kLongest;
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(length);
-  }
 };
 
 /// A length of time as an option, or none. A plain number does not compile; the error says that it needs a unit, such

@@ -70,10 +70,8 @@ template <class T>
     return holds_addresses<typename Item::value_type>();
   } else if constexpr (VariantValue<Item>) {
     return kAnyHoldsAddresses<Item>;
-  } else if constexpr (std::is_aggregate_v<Item> && kAnyHoldsAddresses<MembersOf<Item>>) {
-    return true;
   } else {
-    return requires(const Item& item) { *item; } || requires(const Item& item) {
+    return kAnyHoldsAddresses<MembersOf<Item>> || requires(const Item& item) { *item; } || requires(const Item& item) {
       typename Item::type;
       item.get();
     };

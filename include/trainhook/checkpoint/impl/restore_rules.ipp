@@ -215,7 +215,8 @@ class FittedContents final : public CheckpointContents {
 
   void note_use(const std::vector<std::size_t>& used, const std::vector<std::string>& names, bool was_followed) {
     for (std::size_t i = 0; i < used.size(); ++i) {
-      const auto& [before, after] = rules_.rename[i];
+      const std::string& before = rules_.rename[i].first;
+      const std::string& after = rules_.rename[i].second;
       const char* const s = used[i] == 1 ? "" : "s";
       if (used[i] > 0 && after.empty()) {
         note("'{}' is left out, in {} name{}", before, used[i], s);
