@@ -3,18 +3,24 @@
 /// Which checkpoints stay in a directory, over restarts and crashes.
 #include <trainhook/checkpoint/checkpoint_directory.hpp>
 
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+
+#include "expect_error.hpp"
 
 namespace trainhook {
 namespace {
@@ -120,22 +126,37 @@ TEST_F(RetentionTest, ACopyUnderAHigherNumberIsNeitherRemovedNorListedNorWritten
   EXPECT_EQ(log.count("W checkpoint run/model.ckpt-50 is not listed in run/checkpoint and is left alone; a save of its "
                       "step is an error, so move it away"),
             1U);
-  for (const std::int64_t step : {20, 60}) {
-    retention.begin(fmt::format("run/model.ckpt-{}", step));
-    save(retention, step, 300);
-  }
-  EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-50", "run/model.ckpt-60"}));
-  EXPECT_EQ(listed(), Prefixes{"run/model.ckpt-60"});
+  retention.begin("run/model.ckpt-20");
+  save(retention, 20, 300);
   try {
     retention.begin("run/model.ckpt-50");
     ADD_FAILURE() << "it would be written over";
   } catch (const FailedPreconditionError& error) {
     EXPECT_STREQ(error.what(),
                  "run/model.ckpt-50 is not written over: files of that name are there, and run/checkpoint does not "
-                 "list them; they may be a copy, or were kept permanently. Move them away, or save into another "
-                 "directory");
+                 "list them, so they may be a copy. Move them away, or save into another directory");
   }
+  retention.begin("run/model.ckpt-60");
+  save(retention, 60, 300);
+  EXPECT_EQ(on_disk(), (Prefixes{"run/model.ckpt-50", "run/model.ckpt-60"}));
+  EXPECT_EQ(listed(), Prefixes{"run/model.ckpt-60"});
   EXPECT_EQ(disk.contents("run/model.ckpt-50.index"), theirs);
+}
+
+TEST_F(RetentionTest, ARunThatWentBackSavesAgainWhatItHadKept) {
+  const auto saves = [&](std::initializer_list<std::int64_t> steps) {
+    detail::Retention all = open({.max_to_keep = 0});
+    for (const std::int64_t step : steps) {
+      all.begin(fmt::format("run/model.ckpt-{}", step));
+      save(all, step, 0);
+    }
+  };
+  saves({2, 4, 6});
+  saves({3, 4});  // 6 and 4 were damaged
+  saves({5, 6, 7});
+  write(8);
+  testing::expect_error<FailedPreconditionError>({"run/model.ckpt-8"}, [&] { saves({8}); });
+  EXPECT_EQ(on_disk().size(), 7U);
 }
 
 TEST_F(RetentionTest, WhatAMarkNamesWasSavedBeforeAKill) {
