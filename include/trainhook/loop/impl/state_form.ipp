@@ -6,7 +6,6 @@
 #include <trainhook/loop/state_form.hpp>
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -21,22 +20,20 @@ void StateForm::close(char bracket) const {
 }
 
 void StateForm::end_of_array(std::size_t size) const {
-  if (size > 0) fmt::format_to(std::back_inserter(text), " x {}", size);
+  if (size > 0) text += fmt::format(" x {}", size);
   text += ']';
 }
 
-void StateForm::number(std::string_view kind, std::size_t size) const {
-  fmt::format_to(std::back_inserter(text), "{}{}", kind, 8 * size);
-}
+void StateForm::number(std::string_view kind, std::size_t size) const { text += fmt::format("{}{}", kind, 8 * size); }
 
 void StateForm::in_bytes(std::size_t size, std::size_t alignment) const {
-  fmt::format_to(std::back_inserter(text), " in {} bytes", size);
-  if (alignment > 0) fmt::format_to(std::back_inserter(text), " at multiples of {}", alignment);
+  text += fmt::format(" in {} bytes", size);
+  if (alignment > 0) text += fmt::format(" at multiples of {}", alignment);
 }
 
 void StateForm::constants(std::string_view name, std::initializer_list<std::uint64_t> values) const {
   text.append(name).append("(");
-  for (const std::uint64_t value : values) fmt::format_to(std::back_inserter(text), "{}, ", value);
+  for (const std::uint64_t value : values) text += fmt::format("{}, ", value);
   close(')');
 }
 
