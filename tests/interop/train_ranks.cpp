@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/restore_rules.hpp>
 #include <trainhook/ranks/peers.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/trainhook.hpp>
@@ -45,9 +46,12 @@ std::string train(const std::shared_ptr<th::Collective>& collective, const std::
   loop.state("noise", noise);
   loop.state("count", count);
   const auto saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = how == "together"});
+  // TensorFlow has neither generator nor count.
+  const th::RestoreRules restore{.missing = how == "parts" ? th::Missing::KeepInitial : th::Missing::Fail};
   auto session = th::monitored_training_session(
       loop, {.peers = th::ranks::peers(collective),
              .checkpoint_dir = directory,
+             .restore = restore,
              .scaffold = std::make_shared<th::Scaffold>(th::ScaffoldOptions{.saver = saver}),
              .hooks = {th::StopAtStepHook({.last_step = steps})}});
   th::run_until_stop(session, [&] {
