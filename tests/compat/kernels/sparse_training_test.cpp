@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <ranges>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,8 +115,8 @@ TEST(SparseTrainingKernels, NoRuleHidesAGradientThatIsNotANumber) {
       others.back().mutable_data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
       if (is_sparse) {
         others.push_back(Tensor(DType::Int64, {20}));
-        std::ranges::iota_view<std::int64_t, std::int64_t> rows(0, 20);
-        std::ranges::copy(rows, others.back().mutable_data<std::int64_t>().begin());
+        const auto rows = others.back().mutable_data<std::int64_t>();
+        std::iota(rows.begin(), rows.end(), 0);
       }
       others.insert(others.end(), rule.behind.begin(), rule.behind.end());
       const Tensor after = step.run(type, others).front();
