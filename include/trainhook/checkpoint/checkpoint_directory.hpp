@@ -27,9 +27,10 @@ struct ListedCheckpoint {
 /// The checkpoints in a directory that one of its state files lists. Its user decides which ones stay; this class
 /// lists and removes them. bundle_protocol.hpp has the steps and what a crash between them leaves:
 ///
-///     mark      before the save of a checkpoint, which would be unknown if the process were killed before the next
-///     step list      those that go, then those that stay: a checkpoint is listed until it is removed remove    those
-///     that go list      those that stay, then remove the marks and the files that record removals
+///     mark      before the save of a checkpoint, which none would know if the process were killed before the next step
+///     list      those that go, then those that stay: a checkpoint is listed until it is removed
+///     remove    those that go
+///     list      those that stay, then remove the marks and the files that record removals
 ///
 /// A removal that fails is logged and tried again at the next `update`; that checkpoint stays listed.
 class CheckpointDirectory {

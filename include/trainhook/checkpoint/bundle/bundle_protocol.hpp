@@ -28,8 +28,8 @@
 ///     removal of one that must not be listed while it goes (of an input)
 ///       before the state file omits it: create m-1.index.unlisted.tempstateN; sync
 ///       after its removal: remove it
-///     a checkpoint that is neither listed nor marked has another owner (such as a copy): it is never removed, and a
-///     save of its name is an error. So is one that was kept permanently, which the state file lists no longer.
+///     a checkpoint that is neither listed nor marked is a copy or permanent: it is never removed, and a save of its
+///     name is an error unless the run has listed a step as late as that.
 ///
 /// What a crash leaves behind, and how it is repaired:
 ///
