@@ -41,13 +41,10 @@ TRAINHOOK_DECL std::string own_or_listed(FileSystem& file_system, const std::str
 [[nodiscard]] TRAINHOOK_DECL std::optional<std::int64_t> last_own_step(FileSystem& file_system,
                                                                        const std::string& path);
 
-/// That line.
-[[nodiscard]] TRAINHOOK_DECL std::string line_of_own_steps(std::int64_t last);
-
-/// As `update_checkpoint_state`, and ends the file with `last_line`.
+/// As `update_checkpoint_state`; with a last step, the file ends with that line.
 TRAINHOOK_DECL void write_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,
                                            const std::string& latest_filename, bool save_relative_paths,
-                                           std::string_view last_line);
+                                           std::optional<std::int64_t> last_step);
 
 /// Reads the four known fields and skips all others. @throws DataLossError if `text` does not parse.
 TRAINHOOK_DECL CheckpointState parse_checkpoint_state(std::string_view text, const std::string& path);

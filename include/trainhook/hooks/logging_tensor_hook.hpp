@@ -61,8 +61,8 @@ class LoggingTensorHook : public SessionRunHook {
   /// run.
   TRAINHOOK_DECL void end(SessionRef session) override;
 
-  /// The position in the period, so that a resumed run logs at the same runs as an uninterrupted one.
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
+  /// The position in the period, so that a resumed run logs at the same runs as an uninterrupted one.
   [[nodiscard]] TRAINHOOK_DECL StateValues save_state() override;
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 

@@ -33,8 +33,6 @@ template <class T>
 template <class... Member>
 struct MemberList {};
 
-template <std::size_t N>
-using Count = std::integral_constant<std::size_t, N>;
 inline constexpr std::size_t kMostMembers = 16;
 
 /// Initializes anything but an array, of which it initializes the first element.

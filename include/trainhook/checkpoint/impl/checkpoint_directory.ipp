@@ -167,7 +167,7 @@ void CheckpointDirectory::list(const List& goes, const List& stays, std::optiona
     for (const std::string& path : state.all_model_checkpoint_paths)
       last = (std::max)(last, step_of_checkpoint(path).value_or(0));
     write_checkpoint_state(*file_system_, path_, std::move(state), latest_filename_, options_.save_relative_paths,
-                           line_of_own_steps(last));
+                           last);
     return;
   }
   const std::optional<CheckpointState> now = read();

@@ -85,8 +85,6 @@ std::optional<CheckpointState> read_checkpoint_state(FileSystem& file_system, co
 inline constexpr std::string_view kOwnSteps =
     "# Only what is listed here, or marked, is ever removed or replaced; steps may be saved again up to ";
 
-std::string line_of_own_steps(std::int64_t last) { return fmt::format("{}{}\n", kOwnSteps, last); }
-
 std::optional<std::int64_t> last_own_step(FileSystem& file_system, const std::string& path) {
   const std::string text =
       read_from_device([&] { return file_system.exists(path) ? read_file(file_system, path) : std::string(); });
@@ -99,7 +97,8 @@ std::optional<std::int64_t> last_own_step(FileSystem& file_system, const std::st
 }
 
 void write_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,
-                            const std::string& latest_filename, bool save_relative_paths, std::string_view last_line) {
+                            const std::string& latest_filename, bool save_relative_paths,
+                            std::optional<std::int64_t> last_step) {
   const std::string path = state_file_path(directory, latest_filename);
   if (state.model_checkpoint_path.empty())
     throw InvalidArgumentError("state file {} must name a newest checkpoint", path);
@@ -121,7 +120,9 @@ void write_checkpoint_state(FileSystem& file_system, const std::string& director
   };
   state.model_checkpoint_path = stored(state.model_checkpoint_path);
   for (std::string& listed : all) listed = stored(listed);
-  write_file_atomically(file_system, path, message_text(state).append(last_line), &looks_like_text_of<CheckpointState>);
+  write_file_atomically(file_system, path,
+                        message_text(state) + (last_step ? fmt::format("{}{}\n", kOwnSteps, *last_step) : ""),
+                        &looks_like_text_of<CheckpointState>);
 }
 
 }  // namespace trainhook::detail
@@ -146,7 +147,8 @@ std::optional<CheckpointState> get_checkpoint_state(FileSystem& file_system, con
 
 void update_checkpoint_state(FileSystem& file_system, const std::string& directory, CheckpointState state,
                              const std::string& latest_filename, bool save_relative_paths) {
-  detail::write_checkpoint_state(file_system, directory, std::move(state), latest_filename, save_relative_paths, "");
+  detail::write_checkpoint_state(file_system, directory, std::move(state), latest_filename, save_relative_paths,
+                                 std::nullopt);
 }
 
 std::optional<std::string> latest_checkpoint(FileSystem& file_system, const std::string& directory,

@@ -379,24 +379,21 @@ class RulesPolicy final : public RestorePolicy {
   // Whether the checkpoint is one of this model, and has no name from before.
   [[nodiscard]] bool fits(const CheckpointContents& contents, const Model& model, const VariableSlices& slices,
                           const std::string& own) const {
+    for (const auto& [name, spec] : model) {
+      const SaveSliceInfo* const slice = slices.find(name);
+      if (slice != nullptr && (!slice->is_own || std::ranges::count(slice->var_shape, 0) > 0)) continue;
+      const auto found = contents.find(slice != nullptr ? slice->full_name : name);
+      if (!found && slice == nullptr && spec.kind == StateKind::Auxiliary) continue;
+      if (!found || found->dtype != spec.dtype) return false;
+      if (slice != nullptr ? found->shape != full_shape_of(*slice) : !spec.shape.compatible_with(found->shape))
+        return false;
+    }
     const auto in_model = [&model](const std::string& name) { return model.contains(name); };
     Renaming renaming(rules_.rename, in_model, false);
-    return std::ranges::all_of(model,
-                               [&](const auto& each) {
-                                 const StateSpec& spec = each.second;
-                                 if (const SaveSliceInfo* const slice = slices.find(spec.name)) {
-                                   if (!slice->is_own || std::ranges::count(slice->var_shape, 0) > 0) return true;
-                                   const auto whole = contents.find(slice->full_name);
-                                   return whole && whole->dtype == spec.dtype && whole->shape == full_shape_of(*slice);
-                                 }
-                                 const auto found = contents.find(spec.name);
-                                 if (!found) return spec.kind == StateKind::Auxiliary;
-                                 return found->dtype == spec.dtype && spec.shape.compatible_with(found->shape);
-                               }) &&
-           std::ranges::all_of(contents.names(), [&](const std::string& name) {
-             const std::string rest = name.starts_with(own) ? name.substr(own.size()) : name;
-             return in_model(rest) || renaming.name_here(rest) == rest;
-           });
+    return std::ranges::all_of(contents.names(), [&](const std::string& name) {
+      const std::string rest = name.starts_with(own) ? name.substr(own.size()) : name;
+      return in_model(rest) || renaming.name_here(rest) == rest;
+    });
   }
 
   RestoreRules rules_;
