@@ -8,7 +8,6 @@
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/function_ref.hpp>
-#include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -21,7 +20,7 @@ class RestorePolicy {
   RestorePolicy() = default;
   RestorePolicy(const RestorePolicy&) = delete;
   RestorePolicy& operator=(const RestorePolicy&) = delete;
-  TRAINHOOK_DECL virtual ~RestorePolicy();
+  virtual ~RestorePolicy() = default;
 
   /// A checkpoint to begin with if the model has none of its own; empty: the policy is for those of its own.
   [[nodiscard]] virtual const CheckpointSource& from() const noexcept = 0;
@@ -38,7 +37,3 @@ class RestorePolicy {
 };
 
 }  // namespace trainhook
-
-#ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/checkpoint/impl/restore_policy.ipp>
-#endif

@@ -7,7 +7,6 @@
 #include <exception>
 #include <string_view>
 
-#include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -16,7 +15,7 @@ namespace trainhook {
 /// thread that runs the session. Source: TensorFlow's `CheckpointSaverListener`; `save_failed` is an addition.
 class CheckpointSaverListener {
  public:
-  TRAINHOOK_DECL virtual ~CheckpointSaverListener();
+  virtual ~CheckpointSaverListener() = default;
 
   /// Called once, before the session exists.
   virtual void begin() {}
@@ -49,7 +48,3 @@ inline constexpr std::string_view kSavingListeners = "saving_listeners";
 
 }  // namespace detail
 }  // namespace trainhook
-
-#ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
-#endif

@@ -106,12 +106,18 @@ auto members_of(T& t) {
   if constexpr (N == 8) { auto& [a, b, c, d, e, f, g, h] = t; return listed(a, b, c, d, e, f, g, h); }
   if constexpr (N == 9) { auto& [a, b, c, d, e, f, g, h, i] = t; return listed(a, b, c, d, e, f, g, h, i); }
   if constexpr (N == 10) { auto& [a, b, c, d, e, f, g, h, i, j] = t; return listed(a, b, c, d, e, f, g, h, i, j); }
-  if constexpr (N == 11) { auto& [a, b, c, d, e, f, g, h, i, j, k] = t; return listed(a, b, c, d, e, f, g, h, i, j, k); }
-  if constexpr (N == 12) { auto& [a, b, c, d, e, f, g, h, i, j, k, l] = t; return listed(a, b, c, d, e, f, g, h, i, j, k, l); }
-  if constexpr (N == 13) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = t; return listed(a, b, c, d, e, f, g, h, i, j, k, l, m); }
-  if constexpr (N == 14) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = t; return listed(a, b, c, d, e, f, g, h, i, j, k, l, m, n); }
-  if constexpr (N == 15) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = t; return listed(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o); }
-  if constexpr (N == 16) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = t; return listed(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p); }
+  if constexpr (N == 11) { auto& [a, b, c, d, e, f, g, h, i, j, k] = t;
+                           return listed(a, b, c, d, e, f, g, h, i, j, k); }
+  if constexpr (N == 12) { auto& [a, b, c, d, e, f, g, h, i, j, k, l] = t;
+                           return listed(a, b, c, d, e, f, g, h, i, j, k, l); }
+  if constexpr (N == 13) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = t;
+                           return listed(a, b, c, d, e, f, g, h, i, j, k, l, m); }
+  if constexpr (N == 14) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = t;
+                           return listed(a, b, c, d, e, f, g, h, i, j, k, l, m, n); }
+  if constexpr (N == 15) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = t;
+                           return listed(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o); }
+  if constexpr (N == 16) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = t;
+                           return listed(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p); }
   // clang-format on
 }
 

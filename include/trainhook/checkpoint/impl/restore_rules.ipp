@@ -372,7 +372,8 @@ class RulesPolicy final : public RestorePolicy {
   static void record(FileSystem& file_system, const std::string& directory, const std::string& from,
                      const std::vector<std::string>& notes) try {
     RunRecord record = read_run_record(file_system, directory).value_or(RunRecord());
-    record.restored = fmt::format("from {}: {}", from, fmt::join(notes, "; "));
+    record.restored = fmt::format("from {}:", from);
+    for (const std::string& note : notes) record.restored += fmt::format("{} {}", &note == &notes[0] ? "" : ";", note);
     write_run_record(file_system, directory, record);
   } catch (const Error& error) { log_warning("run.pbtxt does not say how the run began: {}", error); }
 

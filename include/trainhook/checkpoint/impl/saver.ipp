@@ -198,10 +198,12 @@ std::vector<std::string> Saver::take_left_over() const {
 }
 
 void Saver::report_left_over() const {
-  const std::scoped_lock lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   const std::vector<std::string> names = std::exchange(state_->left_over, {});
+  const std::string restored = state_->restored;
+  lock.unlock();  // before a log sink is called
   if (names.empty()) return;
-  log_warning("checkpoint {} has {} {} that nothing here takes, and the next save leaves out: {}", state_->restored,
+  log_warning("checkpoint {} has {} {} that nothing here takes, and the next save leaves out: {}", restored,
               names.size(), names.size() == 1 ? "name" : "names", detail::list_names(names));
 }
 

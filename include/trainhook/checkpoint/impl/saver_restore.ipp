@@ -95,10 +95,8 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
   if (!kept.empty())
     log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", contents.path(), kept);
   if (!lacking.empty()) {
-    log_warning("checkpoint {} has nothing for {}: {}", contents.path(),
-                lacking.size() == 1
-                    ? "1 generator of a random op, and it keeps its value"
-                    : fmt::format("{} generators of random ops, and they keep their values", lacking.size()),
+    log_warning("checkpoint {} has nothing for {} {} of random ops, which will not go on as before: {}",
+                contents.path(), lacking.size(), lacking.size() == 1 ? "generator" : "generators",
                 detail::list_names(lacking));
   }
 }

@@ -27,15 +27,17 @@
 
 namespace trainhook::detail {
 
-inline float number(float value) noexcept { return value; }
-inline double number(double value) noexcept { return value; }
-inline float number(Half value) noexcept { return to_float(value); }
-inline float number(BFloat16 value) noexcept { return to_float(value); }
-
-template <class T, class Value>
-void move_towards(std::span<T> averages, std::span<const Value> values, double decay) noexcept {
+template <class T>
+void move_towards(std::span<T> averages, std::span<const T> values, double decay) noexcept {
   for (std::size_t i = 0; i < averages.size(); ++i)
-    averages[i] -= static_cast<T>(1 - decay) * (averages[i] - number(values[i]));  // as TensorFlow's assign_sub
+    averages[i] -= static_cast<T>(1 - decay) * (averages[i] - values[i]);  // as TensorFlow's assign_sub
+}
+
+inline Tensor in_dtype(const Tensor& numbers, DType dtype) {
+  if (numbers.dtype() == dtype) return numbers;
+  Tensor others(dtype, numbers.shape());
+  cast_floats(numbers, 0, dtype, others.mutable_bytes());
+  return others;
 }
 
 inline void move_towards(NamedTensor& average, const Tensor& value, double decay) {
@@ -44,19 +46,10 @@ inline void move_towards(NamedTensor& average, const Tensor& value, double decay
         "ExponentialMovingAverageHook: variable '{}' has changed its shape from {} to {}; leave it out of `variables`",
         average.name, average.tensor.shape(), value.shape());
   }
-  switch (value.dtype()) {
-    case DType::Double: return move_towards(average.tensor.mutable_data<double>(), value.data<double>(), decay);
-    case DType::Half: return move_towards(average.tensor.mutable_data<float>(), value.data<Half>(), decay);
-    case DType::BFloat16: return move_towards(average.tensor.mutable_data<float>(), value.data<BFloat16>(), decay);
-    default: return move_towards(average.tensor.mutable_data<float>(), value.data<float>(), decay);
-  }
-}
-
-inline Tensor in_dtype(const Tensor& numbers, DType dtype) {
-  if (numbers.dtype() == dtype) return numbers;
-  Tensor others(dtype, numbers.shape());
-  cast_floats(numbers, 0, dtype, others.mutable_bytes());
-  return others;
+  const Tensor numbers = in_dtype(value, average.tensor.dtype());
+  if (numbers.dtype() == DType::Double)
+    return move_towards(average.tensor.mutable_data<double>(), numbers.data<double>(), decay);
+  move_towards(average.tensor.mutable_data<float>(), numbers.data<float>(), decay);
 }
 
 /// What an average of such numbers is kept in: half and bfloat16 would lose most of its small steps.
