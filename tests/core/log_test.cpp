@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <semaphore>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -83,6 +85,55 @@ TEST(Log, ASinkThatThrowsDoesNoHarm) {
   const LogSink before = set_log_sink([](LogLevel, std::string_view) { throw std::runtime_error("full"); });
   EXPECT_NO_THROW(log_info("line"));
   set_log_sink(before);
+}
+
+TEST(Log, WhatASinkLogsIsDroppedAndThatIsSaidOnce) {
+  std::vector<std::string> all;
+  const LogSink before = set_log_sink([&](LogLevel, std::string_view line) {
+    all.emplace_back(line);
+    log_info("seen: {}", line);
+  });
+  log_info("one");
+  log_info("two");
+  set_log_sink(before);
+  EXPECT_EQ(all, (std::vector<std::string>{"one", "the log sink logs lines itself, which are dropped", "two"}));
+}
+
+TEST(Log, ASinkThatHangsStopsNoOtherThread) {
+  std::vector<std::string> all;
+  std::binary_semaphore entered(0);
+  std::binary_semaphore may_leave(0);
+  const LogSink before = set_log_sink([&](LogLevel, std::string_view line) {
+    all.emplace_back(line);
+    if (line != "hangs") return;
+    entered.release();
+    may_leave.acquire();
+  });
+  {
+    const std::jthread hangs([] { log_info("hangs"); });
+    entered.acquire();
+    log_info("of another thread");
+    may_leave.release();
+  }
+  set_log_sink(before);
+  EXPECT_EQ(all, (std::vector<std::string>{"hangs", "of another thread"}));
+}
+
+TEST(Log, ASinkThatWasReplacedIsNoLongerInUse) {
+  std::binary_semaphore entered(0);
+  std::atomic<bool> may_leave = false;
+  std::atomic<bool> is_inside = false;
+  const LogSink before = set_log_sink([&](LogLevel, std::string_view) {
+    is_inside = true;
+    entered.release();
+    while (!may_leave) std::this_thread::yield();
+    is_inside = false;
+  });
+  const std::jthread writes([] { log_info("line"); });
+  entered.acquire();
+  const std::jthread lets_it_leave([&] { may_leave = true; });
+  set_log_sink(before);
+  EXPECT_FALSE(is_inside);
 }
 
 TEST(Log, TheSinkIsCalledByOneThreadAtATime) {

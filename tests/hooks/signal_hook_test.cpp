@@ -377,6 +377,21 @@ TEST(SignalHookDeathTest, ARunThatDoesNotEndInTimeIsEnded) {
       ::testing::ExitedWithCode(128 + SIGTERM), "SIGTERM came 30 s ago, and the run has not ended");
 }
 
+TEST(SignalHookDeathTest, ARunIsEndedInTimeEvenIfItHangsInTheLog) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Training training({.deadline = 30s});
+        training.start();
+        std::raise(SIGTERM);
+        set_log_sink([&](LogLevel, std::string_view) {
+          for (;;) training.advance_clock(10);
+        });
+        log_info("a line that nobody reads");
+      },
+      ::testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
 TEST(SignalHook, EmptyBracesAreNoOptionsForAllHooksThatNeedNone) {
   Process process;
   process.add(SignalHook({}));

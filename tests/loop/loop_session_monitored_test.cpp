@@ -3,7 +3,10 @@
 /// A loop in a monitored session: it dies, is lost and goes on.
 #include <trainhook/loop/loop_session.hpp>
 
+#include <sys/wait.h>
+
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
@@ -23,8 +27,12 @@
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
+#include "allocations.hpp"
 #include "expect_error.hpp"
+#include "sanitized.hpp"
+#include "temporary_folder.hpp"
 
 namespace trainhook {
 namespace {
@@ -315,6 +323,50 @@ TEST(LoopSession, EndsTheProgramIfItIsDestroyedBeforeItsSession) {
   };
   EXPECT_DEATH(destroy_first(false), "a loop is destroyed before its session, which still uses it: declare the loop");
   EXPECT_DEATH(destroy_first(true), "a loop is destroyed before its session");
+}
+
+TEST(LoopSession, MayBeDestroyedInAForkedChildBeforeItsSession) {
+  const QuietLog log;
+  auto loop = std::make_unique<LoopSession>();
+  auto session = monitored_training_session(*loop);
+  EXPECT_EQ(testing::run_in_forked_child([&] { loop.reset(); }), 0);
+  EXPECT_EQ(testing::run_in_forked_child([&] { session.run([] {}); }), 256) << "the child has no part in the session";
+  session.run([] {});
+  EXPECT_EQ(loop->global_step(), 1);
+}
+
+TEST(LoopSessionDeathTest, AStaticLoopMayBeDestroyedByExit) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static LoopSession loop;
+        const auto session = monitored_training_session(loop);
+        std::exit(3);
+      },
+      ::testing::ExitedWithCode(3), "");
+}
+
+TEST(LoopSession, AnAllocationThatFailsIsAnError) {
+  const support::TemporaryFolder folder;
+  const auto train = [&](const std::string& directory) {
+    Trainer trainer;
+    auto session = monitored_training_session(trainer.loop, {.checkpoint_dir = directory,
+                                                             .save_checkpoint_steps = 1,
+                                                             .save_summaries_steps = 1,
+                                                             .hooks = {StopAtStepHook({.last_step = 2})}});
+    run_until_stop(session, [&] { session.run([&] { trainer.loss = trainer.step(); }); });
+  };
+  const QuietLog log;
+  const support::AllocationCount count;
+  train(folder.path() + "/whole");
+  const std::size_t all = count.so_far();
+  for (std::size_t before = 0; before < all; before += testing::kIsSanitized ? 211 : 11) {
+    const int status = testing::run_in_forked_child([&] {
+      support::fail_allocation_after(before);
+      train(fmt::format("{}/{}", folder.path(), before));
+    });
+    EXPECT_TRUE(WIFEXITED(status)) << "after " << before << " allocations of " << all;
+  }
 }
 
 TEST(LoopSession, MayBeDestroyedBeforeASessionThatHasEnded) {

@@ -16,12 +16,15 @@ namespace {
 
 thread_local std::size_t calls = 0;
 thread_local std::size_t bytes = 0;
+thread_local std::size_t until_failure = 0;
 
 }  // namespace
 
 std::size_t trainhook::support::allocations_of_this_thread() noexcept { return calls; }
 
 std::size_t trainhook::support::bytes_of_this_thread() noexcept { return bytes; }
+
+void trainhook::support::fail_allocation_after(std::size_t before) noexcept { until_failure = before + 1; }
 
 #ifdef TRAINHOOK_SANITIZER_ALLOCATES
 // The thread sanitizer of clang has its own operator new and calls this for each allocation.
@@ -36,6 +39,7 @@ namespace {
 void* allocate(std::size_t size, std::size_t alignment) noexcept {
   ++calls;
   bytes += size;
+  if (until_failure != 0 && --until_failure == 0) return nullptr;
   if (size == 0) size = 1;
   if (alignment <= alignof(std::max_align_t)) return std::malloc(size);
   void* memory = nullptr;

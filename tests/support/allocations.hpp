@@ -14,6 +14,10 @@ namespace trainhook::support {
 /// The bytes that those calls asked for.
 [[nodiscard]] std::size_t bytes_of_this_thread() noexcept;
 
+/// The call of operator new that this thread makes after `before` further ones fails; the later ones do not. Not under
+/// the thread sanitizer.
+void fail_allocation_after(std::size_t before) noexcept;
+
 /// `AllocationCount count; work(); EXPECT_EQ(count.so_far(), 0u);`
 class AllocationCount {
  public:

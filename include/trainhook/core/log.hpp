@@ -16,8 +16,9 @@ namespace trainhook {
 
 enum class LogLevel { Info, Warning, Error };
 
-/// Receives one line, without its newline. Called from any thread, but never from two at once; must not throw. In a job
-/// of several MPI processes, a line begins with the rank: `[rank 2] `.
+/// Receives one line, without its newline. Called from any thread, but never from two at once, and no lock is held
+/// meanwhile: while it waits, lines of other threads wait in memory. Must not throw; what it logs itself is dropped. In
+/// a job of several MPI processes, a line begins with the rank: `[rank 2] `.
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 
 /// Sends all later lines to `sink`; an empty `sink` restores the default, standard error. Returns the previous sink.

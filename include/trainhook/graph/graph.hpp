@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/process_mark.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook::graph_keys {
@@ -173,11 +174,12 @@ class Graph {
   };
 
   /// For a monitored session, which refers to the graph between these calls.
-  void begin_use() noexcept { ++uses_; }
+  TRAINHOOK_DECL void begin_use() noexcept;
   void end_use() noexcept { --uses_; }
 
-  /// For the destructor of a graph or its owner, called `what` in the log line: ends the program if it is in use.
-  TRAINHOOK_DECL void expect_unused(std::string_view what) const noexcept;
+  /// For the destructor of a graph or its owner, called `what` in the log line. Ends the program if it is in use,
+  /// unless the session is not destroyed: true in a forked child, and if `exit` destroys what is static.
+  TRAINHOOK_DECL bool is_left_in_use(std::string_view what) const noexcept;
 
   /// Nodes added while the result exists are called `name/...`, or `name_1/...` if the scope was used before. A name
   /// that ends in `/` is a full prefix, which re-enters that scope.
@@ -223,6 +225,8 @@ class Graph {
   std::int64_t next_op_seed_ = 0;
   bool finalized_ = false;
   std::atomic<int> uses_ = 0;  // open sessions
+  bool was_used_ = false;
+  detail::ProcessMark process_{};
 };
 
 namespace detail {

@@ -71,7 +71,7 @@ TRAINHOOK_DECL void warn_once(std::string_view subject, std::string_view warning
 
 /// Makes a call that returns -1 if it fails, and repeats it as `on_failure` tells.
 template <class Call>
-[[gnu::always_inline]] inline auto repeat_call(SystemCall what, const Call& call) noexcept {
+[[gnu::always_inline]] inline auto repeat_call(SystemCall what, const Call& call) {
   constexpr int kFewTimes = 3;
   auto result = call();
   for (int times = 0; result == -1;) {

@@ -30,14 +30,26 @@ const OpDef& identity_op() noexcept {
   return kIdentityOp;
 }
 
+/// Whether the functions of `atexit` run: that of a graph runs before the destructor of a static one.
+inline std::atomic<bool>& is_exiting() noexcept {
+  static std::atomic<bool> is_exiting{false};
+  return is_exiting;
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
 
-Graph::~Graph() { expect_unused("graph"); }
+Graph::~Graph() { is_left_in_use("graph"); }
 
-void Graph::expect_unused(std::string_view what) const noexcept {
-  if (uses_ == 0) return;
+void Graph::begin_use() noexcept {
+  ++uses_;
+  if (!std::exchange(was_used_, true)) std::atexit([] { detail::is_exiting() = true; });
+}
+
+bool Graph::is_left_in_use(std::string_view what) const noexcept {
+  if (uses_ == 0) return false;
+  if (!process_.is_here() || detail::is_exiting()) return true;
   log_error(
       "a {0} is destroyed before its session, which still uses it: declare the {0} before the session, or close the "
       "session first. The program ends here",
