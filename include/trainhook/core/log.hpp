@@ -34,6 +34,10 @@ TRAINHOOK_DECL LogState& log_state();
 TRAINHOOK_DECL void set_log_prefix(std::string prefix);
 
 TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::format_args args) noexcept;
+
+/// Logs an error line for a process that ends now. Waits five seconds at most: a sink may hang, and nobody may read
+/// standard error.
+TRAINHOOK_DECL void log_last_line(const std::string& line) noexcept;
 }  // namespace detail
 
 /// Logs one line; the format string is checked at compile time: `log_info("saved {} in {}", path, time)`.

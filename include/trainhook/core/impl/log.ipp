@@ -7,17 +7,20 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/terminal.hpp>
+#include <trainhook/core/thread.hpp>
 #include <trainhook/core/write_signals.hpp>
 
 namespace trainhook {
@@ -114,6 +117,18 @@ void log_line(LogLevel level, fmt::string_view format, fmt::format_args args) no
         state.waiting.emplace_front(LogLevel::Warning, "the log sink logs lines itself, which are dropped");
     }
   } catch (...) {  // nor is one that memory does not suffice for
+  }
+}
+
+void log_last_line(const std::string& line) noexcept {
+  try {
+    const auto is_logged = std::make_shared<std::binary_semaphore>(0);
+    Thread("the log", [is_logged, line] {
+      log_error("{}", line);
+      is_logged->release();
+    }).detach();
+    static_cast<void>(is_logged->try_acquire_for(std::chrono::seconds(5)));
+  } catch (...) {  // there is no thread for it
   }
 }
 

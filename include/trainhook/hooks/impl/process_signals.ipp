@@ -264,20 +264,9 @@ void ProcessSignals::watch() {
     lock.lock();
   }
   if (clock_.wait_until(lock, changed_, clock_.monotonic_now() + *options_.deadline, ended)) return;
-  try {  // a sink may hang, and standard error may be a pipe that nobody reads: the line has five seconds
-    bool is_said = false;
-    Thread says("SignalHook", [&] {
-      log_error(
-          "{} came {:g} s ago, and the run has not ended; the process ends now, without a checkpoint of its last step",
-          signal_name(stop_signal()), std::chrono::duration<double>(*options_.deadline).count());
-      const std::scoped_lock said(mutex_);
-      is_said = true;
-      changed_.notify_all();
-    });
-    changed_.wait_for(lock, std::chrono::seconds(5), [&] { return is_said; });
-    std::_Exit(128 + stop_signal());  // here, for it does not wait for that thread
-  } catch (...) {                     // there is no thread for it
-  }
+  log_last_line(fmt::format(
+      "{} came {:g} s ago, and the run has not ended; the process ends now, without a checkpoint of its last step",
+      signal_name(stop_signal()), std::chrono::duration<double>(*options_.deadline).count()));
   std::_Exit(128 + stop_signal());  // as a shell reports a process that the signal has ended
 }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <trainhook/core/error.hpp>
@@ -43,7 +44,7 @@ void expect_success(int code, const char* call, int rank) {
 inline constexpr std::chrono::milliseconds kTimeToRead{200};
 
 void end_job(int rank, std::string_view why) noexcept {
-  log_error("rank {} ends the job: {}", rank, why);
+  trainhook::detail::log_last_line(fmt::format("rank {} ends the job: {}", rank, why));
   std::this_thread::sleep_for(kTimeToRead);
   MPI_Abort(MPI_COMM_WORLD, 1);  // of another communicator MPICH asks the ranks, and waits for one that hangs
   std::abort();                  // which MPI_Abort has done before it could return

@@ -165,7 +165,8 @@ std::shared_ptr<Collective> collective(const Communicator& comm, Duration max_wa
 }
 
 std::shared_ptr<SessionPeers> peers(const Communicator& comm, const ranks::PeersOptions& options) {
-  return ranks::peers(collective(comm), options);
+  const bool waits = options.max_wait_secs > Duration::zero();  // or else ranks::peers refuses it
+  return ranks::peers(collective(comm, waits ? options.max_wait_secs : kMaxWait), options);
 }
 
 }  // namespace trainhook::mpi

@@ -25,7 +25,7 @@ namespace trainhook::mpi::detail {
 /// or before which MPI cannot end the job.
 class Watchdog {
  public:
-  Watchdog(const char* call, Duration max_wait) noexcept {
+  Watchdog(const char* call, Duration max_wait, Clock& clock = system_clock()) noexcept : clock_(clock) {
     try {
       thread_ = trainhook::detail::Thread("mpi::Runtime", [this, call, max_wait] { watch(call, max_wait); });
     } catch (const ResourceExhaustedError& error) {
@@ -42,14 +42,25 @@ class Watchdog {
 
  private:
   void watch(const char* call, Duration max_wait) {
-    Clock& clock = system_clock();
+    const Duration begin = clock_.monotonic_now();
+    const auto is_done = [this] { return is_done_; };
     std::unique_lock lock(mutex_);
-    if (clock.wait_until(lock, changed_, clock.monotonic_now() + max_wait, [this] { return is_done_; })) return;
-    log_error("the process ends, and the job with it: it has waited {:g} s in {} for other ranks",
-              std::chrono::duration<double>(max_wait).count(), call);
+    for (Duration report = std::chrono::seconds(60); report < max_wait; report *= 2) {
+      if (clock_.wait_until(lock, changed_, begin + report, is_done)) return;
+      lock.unlock();
+      log_warning("this process has waited {:g} s in {} for other ranks; it ends after {:g} s", seconds(report), call,
+                  seconds(max_wait));
+      lock.lock();
+    }
+    if (clock_.wait_until(lock, changed_, begin + max_wait, is_done)) return;
+    trainhook::detail::log_last_line(fmt::format(
+        "the process ends, and the job with it: it has waited {:g} s in {} for other ranks", seconds(max_wait), call));
     std::_Exit(1);
   }
 
+  static double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+  Clock& clock_;
   std::mutex mutex_;
   trainhook::detail::WaitCondition changed_;
   bool is_done_ = false;
