@@ -4,11 +4,13 @@
 #include <trainhook/compat/graph_def_reader.hpp>
 
 #include <string>
+#include <variant>
 
 #include <gtest/gtest.h>
 
 #include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
 
 namespace trainhook {
 namespace {
@@ -43,6 +45,18 @@ TEST(GraphDefReader, RefusesAGraphForReadersOfALaterVersion) {
       error_of("versions { producer: 9999 min_consumer: 1646 }"),
       "model asks for a reader that follows version 1646 or newer of TensorFlow's op definitions, and this library "
       "follows version 1645; update this library, or write the graph with an older TensorFlow");
+}
+
+TEST(GraphDefReader, APlaceholderOfAnOldGraphWithAShapeWithoutDimensionsMayHaveAnyShape) {
+  const auto shape_of = [](const std::string& op, const std::string& versions) {
+    const GraphDef def = parse_graph_def_text(
+        "node { name: \"x\" op: \"" + op + "\" attr { key: \"shape\" value { shape {} } } }" + versions, "model");
+    return std::get<PartialShape>(def.nodes[0].attrs.at("shape"));
+  };
+  EXPECT_EQ(shape_of("Placeholder", "versions { producer: 21 }"), PartialShape());
+  EXPECT_EQ(shape_of("Placeholder", ""), PartialShape()) << "without a version it is older than all of them";
+  EXPECT_EQ(shape_of("Placeholder", "versions { producer: 22 }"), PartialShape(Shape()));
+  EXPECT_EQ(shape_of("PlaceholderWithDefault", "versions { producer: 21 }"), PartialShape(Shape()));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
@@ -49,15 +50,33 @@ TEST(TensorSlice, OverlapsAreFoundAndOnlyThose) {
   for (std::int64_t i = 0; i < 8; ++i) {
     for (std::int64_t j = 0; j < 8; ++j) grid.push_back({{2 * i, 2}, {3 * j, 3}});
   }
-  EXPECT_FALSE(detail::find_overlap(grid));
+  EXPECT_FALSE(detail::Regions(grid).find_overlap());
   for (std::size_t i = 0; i < 64; ++i) {
     std::vector<TensorSlice> changed = grid;
     changed[i] = {{grid[i][0].start, 2}, {grid[i][1].start + 1, 3}};
-    EXPECT_EQ(detail::find_overlap(changed).has_value(), i % 8 != 7) << i;
+    EXPECT_EQ(detail::Regions(changed).find_overlap().has_value(), i % 8 != 7) << i;
   }
-  EXPECT_TRUE(detail::find_overlap(std::vector<TensorSlice>(2)));
-  EXPECT_FALSE(detail::find_overlap(std::vector<TensorSlice>(1)));
-  EXPECT_FALSE(detail::find_overlap({}));
+  EXPECT_TRUE(detail::Regions(std::vector<TensorSlice>(2)).find_overlap());
+  EXPECT_FALSE(detail::Regions(std::vector<TensorSlice>(1)).find_overlap());
+  EXPECT_FALSE(detail::Regions({}).find_overlap());
+}
+
+TEST(TensorSlice, TheRegionsThatMeetAnotherAreThoseThatShareAnElementWithIt) {
+  std::mt19937 random(5);
+  const auto extent = [&random](std::int64_t size) {
+    const std::int64_t start = std::uniform_int_distribution<std::int64_t>(0, size - 1)(random);
+    return TensorSlice::Extent{start, std::uniform_int_distribution<std::int64_t>(1, size - start)(random)};
+  };
+  for (int round = 0; round < 200; ++round) {
+    std::vector<TensorSlice> slices;
+    for (int i = 0; i < 40; ++i) slices.push_back({extent(20), extent(3)});
+    const detail::Regions regions(slices);
+    const TensorSlice wanted{extent(20), extent(3)};
+    std::vector<std::size_t> expected;
+    for (std::size_t i = 0; i < slices.size(); ++i)
+      if (detail::intersection(slices[i], wanted)) expected.push_back(i);
+    EXPECT_THAT(regions.meeting(wanted), ::testing::UnorderedElementsAreArray(expected));
+  }
 }
 
 TEST(TensorSlice, CopiesWhatTwoRegionsShareElementByElement) {

@@ -103,8 +103,9 @@ class BundleReader {
   std::string index_path_;
   std::uint32_t num_shards_ = 0;
   Entries entries_;
-  Entries slices_;                 // by slice key
-  detail::BundleShardMap needed_;  // while the index is read
+  Entries slices_;                                               // by slice key
+  std::map<std::string, detail::Regions, std::less<>> regions_;  // of the slices of a tensor, by its name
+  detail::BundleShardMap needed_;                                // while the index is read
   std::unique_ptr<detail::BundleShards> shards_;
 };
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -90,10 +91,29 @@ namespace detail {
 /// The intersection of two regions of a tensor, which `within` must have returned; nothing if they share no element.
 [[nodiscard]] TRAINHOOK_DECL std::optional<TensorSlice> intersection(const TensorSlice& a, const TensorSlice& b);
 
-/// The indices of two regions of a tensor, which `within` must have returned, that share an element; nothing if no two
-/// do.
-[[nodiscard]] TRAINHOOK_DECL std::optional<std::pair<std::size_t, std::size_t>> find_overlap(
-    std::span<const TensorSlice> regions);
+/// Regions of a tensor, which `within` must have returned, in an order in which a question looks at few of them.
+class Regions {
+ public:
+  TRAINHOOK_DECL explicit Regions(std::vector<TensorSlice> regions);
+
+  [[nodiscard]] const TensorSlice& operator[](std::size_t i) const noexcept { return regions_[i]; }
+
+  /// The indices of two that share an element; nothing if no two do.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::pair<std::size_t, std::size_t>> find_overlap() const;
+
+  /// The indices of those that share an element with `region`.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::size_t> meeting(const TensorSlice& region) const;
+
+ private:
+  using Starts = std::vector<std::pair<std::int64_t, std::size_t>>;  // sorted, each with the region that has it
+
+  [[nodiscard]] TRAINHOOK_DECL Starts starts_along(std::size_t axis) const;
+
+  std::vector<TensorSlice> regions_;
+  Starts starts_;  // along the axis with the most different ones
+  std::size_t axis_ = 0;
+  std::int64_t longest_ = 1;  // along that axis
+};
 
 /// Copies the elements that two regions of a tensor share from one to the other. Both are row-major in memory; an
 /// element takes `units` items.

@@ -41,6 +41,16 @@ GraphDef GraphDefReader::read(WireReader reader) {
           what_, part.versions->min_consumer, kGraphDefProducer);
     }
   }
+  // Until version 21, a placeholder of an unknown shape was written like one of a scalar; TensorFlow reads them so,
+  // too.
+  constexpr std::int64_t kLastWithoutUnknownShapes = 21;
+  if (def.producer > kLastWithoutUnknownShapes) return def;
+  for (NodeDef& node : def.nodes) {
+    const auto found = node.attrs.find("shape");
+    if (node.op != "Placeholder" || found == node.attrs.end()) continue;
+    auto* const shape = std::get_if<PartialShape>(&found->second);
+    if (shape != nullptr && *shape == PartialShape(Shape())) *shape = PartialShape();
+  }
   return def;
 }
 

@@ -173,7 +173,7 @@ std::vector<std::string> tensors_in_parts(const std::vector<Facts>& of_ranks) {
   std::vector<std::string> names;
   for (const auto& [name, parts] : tensors) {
     names.push_back(name);
-    const auto overlap = find_overlap(parts.regions);
+    const auto overlap = Regions(parts.regions).find_overlap();
     if (!overlap) continue;
     throw InvalidArgumentError(
         "the parts {} of rank {} and {} of rank {} of the tensor '{}' overlap: each element belongs to one part; check "

@@ -77,9 +77,9 @@ Tensor BundleReader::get_tensor(std::string_view name, const TensorSlice& slice)
 void BundleReader::verify(std::string_view name, const TensorSlice& region) const {
   const BundleEntry& entry = readable_entry(name);
   const TensorSlice wanted = region.within(entry.shape);
-  if (entry.slices.empty()) static_cast<void>(read(name, entry));
-  for (const TensorSlice& slice : entry.slices)
-    if (detail::intersection(slice.within(entry.shape), wanted)) static_cast<void>(read_slice(name, slice));
+  if (entry.slices.empty()) return static_cast<void>(read(name, entry));
+  for (const std::size_t piece : regions_.find(name)->second.meeting(wanted))
+    static_cast<void>(read_slice(name, entry.slices[piece]));
 }
 
 void BundleReader::verify(std::string_view beginning) const {
@@ -125,9 +125,11 @@ void BundleReader::check_slices(std::string_view name, const BundleEntry& entry)
   const auto damaged = [&](std::string_view problem) {
     return DataLossError("checkpoint {} is damaged: tensor {}{} {}", index_path_, name, entry.shape, problem);
   };
-  std::vector<TensorSlice> regions;
-  for (const TensorSlice& slice : entry.slices) regions.push_back(slice.within(entry.shape));
-  if (const auto overlap = detail::find_overlap(regions)) {
+  if (entry.slices.empty()) return;
+  std::vector<TensorSlice> places;
+  for (const TensorSlice& slice : entry.slices) places.push_back(slice.within(entry.shape));
+  const auto& regions = regions_.emplace(name, std::move(places)).first->second;
+  if (const auto overlap = regions.find_overlap()) {
     throw damaged(
         fmt::format("has slices that overlap: {} and {}", entry.slices[overlap->first], entry.slices[overlap->second]));
   }
@@ -176,11 +178,11 @@ Tensor BundleReader::read_slice(std::string_view name, const TensorSlice& slice)
 Tensor BundleReader::join(std::string_view name, const BundleEntry& entry, const TensorSlice& wanted) const {
   const TensorSlice region = wanted.within(entry.shape);
   const Shape shape = wanted.shape_in(entry.shape);
+  const detail::Regions& regions = regions_.find(name)->second;
+  const std::vector<std::size_t> pieces = regions.meeting(region);
   std::int64_t stored = 0;  // no two slices share an element
-  for (const TensorSlice& slice : entry.slices) {
-    const std::optional<TensorSlice> shared = detail::intersection(slice.within(entry.shape), region);
-    if (shared) stored += shared->shape_in(entry.shape).num_elements();
-  }
+  for (const std::size_t piece : pieces)
+    stored += detail::intersection(regions[piece], region)->shape_in(entry.shape).num_elements();
   if (stored != shape.num_elements()) {
     throw NotFoundError(
         "checkpoint {} holds {} of the {} elements of tensor {}{} slice {}; it was saved without some of its {} slices "
@@ -188,12 +190,10 @@ Tensor BundleReader::join(std::string_view name, const BundleEntry& entry, const
         prefix_, stored, shape.num_elements(), name, entry.shape, wanted, entry.slices.size(), entry.slices.front());
   }
   Tensor tensor = Tensor::uninitialized(entry.dtype, shape);
-  for (const TensorSlice& slice : entry.slices) {
-    const TensorSlice place = slice.within(entry.shape);
-    if (!detail::intersection(place, region)) continue;
-    const Tensor piece = read_slice(name, slice);
-    if (place == region) return piece;
-    copy(piece, place, tensor, region);
+  for (const std::size_t piece : pieces) {
+    const Tensor part = read_slice(name, entry.slices[piece]);
+    if (regions[piece] == region) return part;
+    copy(part, regions[piece], tensor, region);
   }
   return tensor;
 }

@@ -110,44 +110,47 @@ std::optional<TensorSlice> intersection(const TensorSlice& a, const TensorSlice&
   return TensorSlice(std::span<const TensorSlice::Extent>(shared).first(a.rank()));
 }
 
-std::optional<std::pair<std::size_t, std::size_t>> find_overlap(std::span<const TensorSlice> regions) {
-  if (regions.empty()) return std::nullopt;
-  // Swept along the axis with the most different starts, few regions are open at a time: regions that share no element
-  // begin in different places.
-  using Starts = std::vector<std::pair<std::int64_t, std::size_t>>;  // and the region that has it
-  const auto starts_along = [&](std::size_t axis) {
-    Starts starts;
-    for (std::size_t i = 0; i < regions.size(); ++i) starts.emplace_back(regions[i][axis].start, i);
-    std::ranges::sort(starts);
-    return starts;
-  };
+Regions::Regions(std::vector<TensorSlice> regions) : regions_(std::move(regions)) {
   const auto count_different = [](const Starts& sorted) {
-    std::size_t count = 1;
-    for (std::size_t i = 1; i < sorted.size(); ++i) {
-      if (sorted[i].first != sorted[i - 1].first) ++count;
-    }
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < sorted.size(); ++i) count += i == 0 || sorted[i].first != sorted[i - 1].first ? 1 : 0;
     return count;
   };
-  std::size_t swept = 0;
-  Starts order = starts_along(swept);
-  for (std::size_t axis = 1; axis < regions[0].rank(); ++axis) {
+  const std::size_t rank = regions_.empty() ? 0 : regions_[0].rank();
+  for (std::size_t axis = 0; axis < rank; ++axis) {
     Starts starts = starts_along(axis);
-    if (count_different(starts) <= count_different(order)) continue;
-    order = std::move(starts);
-    swept = axis;
+    if (count_different(starts) <= count_different(starts_)) continue;
+    starts_ = std::move(starts);
+    axis_ = axis;
   }
-  std::vector<std::size_t> open;
-  for (const auto& [first, next] : order) {
-    const std::int64_t start = first;  // clang 14 does not capture a structured binding
-    std::erase_if(open, [&](std::size_t i) {
-      return regions[i].rank() > 0 && regions[i][swept].start + regions[i][swept].length <= start;
-    });
-    for (const std::size_t other : open) {
-      if (intersection(regions[other], regions[next])) return std::pair(other, next);
-    }
-    open.push_back(next);
+  if (rank == 0) starts_ = starts_along(0);
+  for (const TensorSlice& region : regions_) longest_ = (std::max)(longest_, region[axis_].length);
+}
+
+Regions::Starts Regions::starts_along(std::size_t axis) const {
+  Starts starts;
+  for (std::size_t i = 0; i < regions_.size(); ++i) starts.emplace_back(regions_[i][axis].start, i);
+  std::ranges::sort(starts);
+  return starts;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> Regions::find_overlap() const {
+  for (const auto& [start, next] : starts_) {
+    const std::vector<std::size_t> found = meeting(regions_[next]);  // itself, after those that begin before it
+    if (found.front() != next) return std::pair(found.front(), next);
   }
   return std::nullopt;
+}
+
+std::vector<std::size_t> Regions::meeting(const TensorSlice& region) const {
+  std::vector<std::size_t> found;
+  const std::int64_t begin = region[axis_].start;
+  const std::int64_t end = begin + (std::max)(region[axis_].length, std::int64_t{1});  // a scalar has no length
+  for (auto at = std::ranges::upper_bound(starts_, begin - longest_, {}, &Starts::value_type::first);
+       at != starts_.end() && at->first < end; ++at) {
+    if (intersection(regions_[at->second], region)) found.push_back(at->second);
+  }
+  return found;
 }
 
 }  // namespace trainhook::detail
