@@ -77,13 +77,16 @@ int export_checkpoint(const std::string& prefix_or_directory, const std::string&
 int import_checkpoint(const std::string& file, const std::string& out, const std::vector<std::string>& rename) {
   const th::SafetensorsReader reader(file);
   const auto pairs = pairs_in(rename);
-  th::BundleWriter writer(out);
   std::map<std::string, std::string> names;
+  std::vector<std::string> all;
   for (const auto& [name, entry] : reader.entries()) {
+    all.push_back(name);
     const auto [place, is_new] = names.emplace(th::detail::renamed(name, pairs), name);
     if (!is_new)
       throw th::InvalidArgumentError("'{}' and '{}' would both be called '{}'", place->second, name, place->first);
   }
+  th::detail::expect_used(all, {}, pairs);
+  th::BundleWriter writer(out);
   for (const auto& [name, from] : names) writer.add(name, reader.get_tensor(from));
   writer.finish();
   fmt::print("{}: {} of {}\n", out, counted(names.size(), "tensor"), file);

@@ -49,8 +49,8 @@ struct SafetensorsOptions {
 /// `huggingface_hub.save_torch_model` for shards.
 /// @throws InvalidArgumentError if `dtype` is not a floating-point dtype, or two tensors would have one name;
 /// AlreadyExistsError if a single file or an index stands where shards would go; FailedPreconditionError if a file of
-/// that name is no safetensors file; otherwise as BundleReader and FileSystem. After an error there is no new file but
-/// shards.
+/// that name is no safetensors file; NotFoundError if `only` or a pair of `rename` fits no name; otherwise as
+/// BundleReader and FileSystem. After an error there is no new file but shards.
 TRAINHOOK_DECL std::vector<std::string> write_safetensors(const std::string& path, const BundleReader& checkpoint,
                                                           const SafetensorsOptions& options = {});
 
@@ -58,6 +58,13 @@ TRAINHOOK_DECL std::vector<std::string> write_safetensors(const std::string& pat
 TRAINHOOK_DECL void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                                       const SafetensorsOptions& options = {});
 
+namespace detail {
+
+/// @throws NotFoundError for what `only` or a pair of `rename` says that is the beginning of none of `names`.
+TRAINHOOK_DECL void expect_used(const std::vector<std::string>& names, const std::string& only,
+                                const std::vector<std::pair<std::string, std::string>>& rename);
+
+}  // namespace detail
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -71,9 +71,11 @@ class NpyHeader {
   [[nodiscard]] DType dtype() const {
     const auto found = std::ranges::find(kNpyDTypes, descr_, &NpyDType::descr);
     if (found != kNpyDTypes.end()) return found->dtype;
+    const std::string little = fmt::format("<{}", descr_.substr((std::min)(descr_.size(), std::size_t{1})));
+    const bool is_big = descr_.starts_with('>') && std::ranges::count(kNpyDTypes, little, &NpyDType::descr) > 0;
     throw UnimplementedError(
-        "{} has elements '{}', which tensors lack; write it again in Python: numpy.save(path, array.astype('<f4'))",
-        path_, utf8_prefix(descr_, 100));
+        "{} has elements '{}', which tensors lack; write it again in Python: numpy.save(path, array.astype('{}'))",
+        path_, utf8_prefix(descr_, 100), is_big ? little : "<f4");
   }
   [[nodiscard]] DataLossError damaged(std::string_view problem) const {
     return DataLossError("{} is damaged or no file of NumPy: {}; write it again", path_, problem);

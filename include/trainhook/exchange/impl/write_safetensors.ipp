@@ -151,6 +151,23 @@ class SafetensorsWriter {
   std::map<std::string, PlannedTensor> tensors_;  // by the name in the file
 };
 
+void expect_used(const std::vector<std::string>& names, const std::string& only, const Renames& rename) {
+  if (names.empty()) return;
+  const auto expect_one = [&](const char* option, const std::string& beginning,
+                              FunctionRef<bool(const std::string&)> fits) {
+    if (std::ranges::any_of(names, fits)) return;
+    throw NotFoundError("no name of a tensor begins with '{}', which `{}` asks for; {}", beginning, option,
+                        suggest_names({names.begin(), names.end()}, beginning));
+  };
+  expect_one("only", only, [&](const std::string& name) { return name.starts_with(only); });
+  for (const auto& pair : rename) {
+    const Renames alone{pair};
+    expect_one("rename", pair.first, [&](const std::string& name) {
+      return name.starts_with(only) && find_rename(alone, name) != alone.end();
+    });
+  }
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -160,11 +177,14 @@ std::vector<std::string> write_safetensors(const std::string& path, const Bundle
   const auto read = [&](const std::string& name) { return checkpoint.get_tensor(name); };
   detail::SafetensorsWriter writer(path, options, read);
   std::vector<std::string> left_out;
+  std::vector<std::string> all;
   for (const auto& [name, entry] : checkpoint.entries()) {
+    all.push_back(name);
     if (!name.starts_with(options.only)) continue;
     const bool is_state = name.starts_with("_trainhook/");
     if (is_state || !writer.add(name, entry.dtype, entry.shape)) left_out.push_back(name);
   }
+  detail::expect_used(all, options.only, options.rename);
   writer.write();
   std::string names;
   for (const std::string& name : left_out) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
@@ -178,9 +198,11 @@ std::vector<std::string> write_safetensors(const std::string& path, const Bundle
 void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                        const SafetensorsOptions& options) {
   std::map<std::string_view, const Tensor*> by_name;
+  std::vector<std::string> all;
   const auto read = [&](const std::string& name) { return *by_name.at(name); };
   detail::SafetensorsWriter writer(path, options, read);
   for (const auto& [name, tensor] : tensors) {
+    all.push_back(name);
     if (!name.starts_with(options.only)) continue;
     if (!writer.add(name, tensor.dtype(), tensor.shape())) {
       throw InvalidArgumentError("write_safetensors: tensor '{}' is {}, and safetensors files have no such elements",
@@ -188,6 +210,7 @@ void write_safetensors(const std::string& path, const std::vector<NamedTensor>& 
     }
     by_name.emplace(name, &tensor);
   }
+  detail::expect_used(all, options.only, options.rename);
   writer.write();
 }
 
