@@ -13,7 +13,6 @@
 #include <trainhook/monitored/impl/last_error.ipp>
 #include <trainhook/monitored/impl/live_session.ipp>
 #include <trainhook/monitored/impl/merged_run.ipp>
-#include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/recovery_policy.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
