@@ -5,7 +5,6 @@
 
 #include <trainhook/graph/graph.hpp>
 
-#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
@@ -17,7 +16,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
-#include <trainhook/core/shape.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/gradient_context.hpp>
 #include <trainhook/graph/op_def.hpp>

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook::detail {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <typeinfo>
 #include <utility>
 
 #include <fmt/format.h>

@@ -6,8 +6,6 @@
 #include <trainhook/session/queue_runner.hpp>
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
 #include <exception>
 #include <stop_token>
 
@@ -16,7 +14,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook::detail {
