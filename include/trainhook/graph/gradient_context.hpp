@@ -5,10 +5,10 @@
 
 #include <cstddef>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook {
@@ -16,20 +16,21 @@ namespace trainhook {
 /// The argument of a gradient function: the operation, and the gradient of the loss for each of its outputs.
 class GradientContext {
  public:
-  TRAINHOOK_DECL GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed);
+  GradientContext(Operation op, std::vector<Output> grads, std::vector<bool> needed)
+      : op_(op), grads_(std::move(grads)), needed_(std::move(needed)) {}
 
   [[nodiscard]] Graph& graph() const { return op_.graph(); }
   [[nodiscard]] const Node& node() const { return op_.node(); }
-  [[nodiscard]] TRAINHOOK_DECL Output input(std::size_t index) const;
+  [[nodiscard]] Output input(std::size_t index) const { return at(op_.node().inputs(), index, "inputs"); }
   [[nodiscard]] Output output(std::size_t index = 0) const { return op_.output(index); }
   [[nodiscard]] std::size_t input_count() const noexcept { return needed_.size(); }
 
   /// The gradient for output `index`; empty if the loss does not depend on it.
-  [[nodiscard]] TRAINHOOK_DECL Output grad(std::size_t index = 0) const;
+  [[nodiscard]] Output grad(std::size_t index = 0) const { return at(grads_, index, "outputs"); }
 
   /// Whether the gradient for input `index` is needed. Nodes of other gradients cost nothing at run time but clutter
   /// the graph.
-  [[nodiscard]] TRAINHOOK_DECL bool needs(std::size_t index) const;
+  [[nodiscard]] bool needs(std::size_t index) const { return at(needed_, index, "inputs"); }
 
  private:
   template <class List>
@@ -49,12 +50,8 @@ namespace detail {
 using Grads = std::vector<Output>;
 
 /// The gradient rule of ops through which no gradient flows.
-TRAINHOOK_DECL Grads no_gradient(const GradientContext& context);
+inline Grads no_gradient(const GradientContext& context) { return Grads(context.input_count()); }
 
 }  // namespace detail
 
 }  // namespace trainhook
-
-#ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/graph/impl/gradient_context.ipp>
-#endif

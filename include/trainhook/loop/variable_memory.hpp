@@ -18,7 +18,6 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/loop/memory_layout.hpp>
@@ -84,18 +83,6 @@ concept DenseMatrix = DenseContainer<M> && requires(const M& memory) {
 template <class T>
 concept SingleValue = TensorElement<T> && !std::same_as<T, std::string>;
 
-/// The elements of memory of type `M`.
-template <class M>
-struct ElementOf {
-  using Type = M;
-};
-template <DenseContainer M>
-struct ElementOf<M> {
-  using Type = PointedElement<M>;
-};
-template <class M>
-using MemoryElement = typename ElementOf<M>::Type;
-
 template <class T>
 inline constexpr bool kIsSpan = false;
 template <class T, std::size_t Extent>
@@ -114,19 +101,20 @@ Shape natural_shape(const M& memory) {
   }
 }
 
+/// The elements of memory: of a container, or the single value.
 template <class M>
-std::span<std::byte> bytes_of(M& memory) noexcept {
+auto memory_elements(M& memory) noexcept {
   if constexpr (SingleValue<M>) {
-    return std::as_writable_bytes(std::span(&memory, 1));
+    return std::span(&memory, 1);
   } else {
-    return std::as_writable_bytes(std::span(std::data(memory), static_cast<std::size_t>(std::size(memory))));
+    return std::span(std::data(memory), static_cast<std::size_t>(std::size(memory)));
   }
 }
 
-/// @throws InvalidArgumentError, which says that the variable is a view of a part of a matrix with gaps between its
-/// columns.
-[[noreturn]] TRAINHOOK_DECL void throw_memory_has_gaps(std::string_view name);
+template <class M>
+using MemoryElement = typename decltype(memory_elements(std::declval<M&>()))::element_type;
 
+/// @throws InvalidArgumentError if the variable is a view of a part of a matrix with gaps between its columns.
 template <class M>
 void check_in_one_piece(std::string_view name, const M& memory) {
   if constexpr (DenseMatrix<M> && requires {
@@ -135,7 +123,9 @@ void check_in_one_piece(std::string_view name, const M& memory) {
                   memory.innerSize();
                 }) {
     if (memory.size() > 0 && (memory.innerStride() != 1 || memory.outerStride() != memory.innerSize()))
-      throw_memory_has_gaps(name);
+      throw InvalidArgumentError(
+          "variable '{}' is a view with gaps in its memory; register the whole matrix, or read and write functions",
+          name);
   }
 }
 
@@ -148,14 +138,12 @@ struct MemoryView {
 /// Looks at the container again at each call, because a vector may have reallocated.
 template <class M>
 [[nodiscard]] std::function<MemoryView()> memory_viewer(M& memory) {
-  return [&memory] { return MemoryView{bytes_of(memory), natural_shape(memory)}; };
+  return [&memory] { return MemoryView{std::as_writable_bytes(memory_elements(memory)), natural_shape(memory)}; };
 }
 
 template <class M>
 [[nodiscard]] Layout natural_layout() noexcept {
-  if constexpr (DenseMatrix<M>) {
-    if constexpr (!static_cast<bool>(M::IsRowMajor)) return Layout::ColumnMajor;
-  }
+  if constexpr (DenseMatrix<M>) return static_cast<bool>(M::IsRowMajor) ? Layout::RowMajor : Layout::ColumnMajor;
   return Layout::RowMajor;
 }
 
@@ -167,7 +155,3 @@ concept VariableMemory =
     !std::is_const_v<M> && !detail::kIsSpan<M> && (detail::SingleValue<M> || detail::DenseContainer<M>);
 
 }  // namespace trainhook
-
-#ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/loop/impl/variable_memory.ipp>
-#endif

@@ -52,9 +52,6 @@ class ChiefSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL RestoreReport report() const;
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const noexcept;
-  [[nodiscard]] TRAINHOOK_DECL SessionManagerOptions manager_options() const;
-
   Graph* graph_;
   SessionManager::Open open_;
   ChiefSessionCreatorOptions options_;

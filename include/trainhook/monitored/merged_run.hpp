@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
@@ -49,7 +50,7 @@ class MergedRun {
   };
 
   TRAINHOOK_DECL void add_feeds(std::span<const Feed> feeds);
-  TRAINHOOK_DECL void add_user_feeds(const RunRequest& request);
+  TRAINHOOK_DECL void add_feed(const Feed& feed, std::size_t from_others, std::string_view feeders);
 
   std::vector<Fetch> fetches_;
   std::vector<Feed> feeds_;

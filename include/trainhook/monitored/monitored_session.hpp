@@ -15,9 +15,9 @@
 #include <vector>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/refusal.hpp>
+#include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/live_session.hpp>
 #include <trainhook/monitored/monitored_session_options.hpp>
 #include <trainhook/monitored/session_creator.hpp>
@@ -35,9 +35,6 @@ inline constexpr bool runs_user_code = false;
 template <class S>
   requires requires { S::kRunsUserCode; }
 inline constexpr bool runs_user_code<S> = S::kRunsUserCode;
-
-[[nodiscard]] TRAINHOOK_DECL SessionHandle start_monitored(Graph& graph, SessionOpener open,
-                                                           const MonitoredSessionOptions& options);
 
 }  // namespace detail
 
@@ -116,8 +113,9 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   template <class... SessionArgs>
     requires std::constructible_from<S, Graph&, SessionArgs&...>
   explicit MonitoredSession(Graph& graph, const MonitoredSessionOptions& options = {}, SessionArgs... session_args)
-      : lifecycle_(detail::start_monitored(
-            graph, [&graph, session_args...] { return OwnedSession::make<S>(graph, session_args...); }, options)) {}
+      : lifecycle_(chief_session_creator<S>(graph, {.file_system = options.file_system, .clock = options.clock},
+                                            std::move(session_args)...),
+                   options) {}
   explicit MonitoredSession(detail::SessionHandle lifecycle) : lifecycle_(std::move(lifecycle)) {}
   MonitoredSession(MonitoredSession&&) noexcept = default;
   MonitoredSession& operator=(MonitoredSession&&) noexcept = default;
@@ -248,7 +246,3 @@ void basic_train_loop(ManagedSession managed_session, TrainStep train_step_fn) {
 }
 
 }  // namespace trainhook
-
-#ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/monitored/impl/monitored_session.ipp>
-#endif

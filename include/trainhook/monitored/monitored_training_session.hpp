@@ -67,11 +67,6 @@ struct MonitoredTrainingSessionOptions {
 
 namespace detail {
 
-/// Does what `on_existing` says, before a session is created. @throws FailedPreconditionError if another process
-/// currently saves to the directory.
-TRAINHOOK_DECL void prepare_directory(FileSystem& file_system, Clock& clock, const std::string& directory,
-                                      OnExisting on_existing, DirectoryLock directory_lock);
-
 /// Whether one of the hooks saves checkpoints.
 [[nodiscard]] TRAINHOOK_DECL bool has_checkpoint_saver(const HookList& hooks);
 

@@ -13,7 +13,6 @@
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/restore_policy.hpp>
 #include <trainhook/core/duration.hpp>
-#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/run_args.hpp>
@@ -115,22 +114,14 @@ class SessionManager {
   [[nodiscard]] const RestoreReport& report() const noexcept { return report_; }
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
-  [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
-  TRAINHOOK_DECL static double seconds(Duration duration);
-
   // Opens and restores a session and calls `then(session, restored)`; closes the session on an exception.
   template <class Then>
   OwnedSession opened(const Open& open, const RestoreOptions& from, const InitOptions& init, Then then);
-
-  TRAINHOOK_DECL static void close_quietly(OwnedSession& owned) noexcept;
 
   // Waits for the next attempt; false if `max_wait` has passed since `begin`.
   TRAINHOOK_DECL bool pause(Duration begin, std::optional<Duration> max_wait) const;
 
   TRAINHOOK_DECL void restore(SessionRef session, const RestoreOptions& from, const InitOptions& init);
-  TRAINHOOK_DECL static void restore_by_rules(SessionRef session, const RestoreOptions& from,
-                                              const CheckpointSource& checkpoint, FunctionRef<void()> initialize);
   TRAINHOOK_DECL void restore_newest(SessionRef session, const RestoreOptions& from, const InitOptions& init);
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> try_restore(SessionRef session, const std::string& prefix,
                                                                       const RestoreOptions& from,
@@ -138,15 +129,12 @@ class SessionManager {
   // Describes when a checkpoint was written, and how this run differs from the one that wrote it.
   [[nodiscard]] TRAINHOOK_DECL std::string about_the_writer(SessionRef session, const std::string& prefix) const;
   TRAINHOOK_DECL std::vector<std::string> candidates_of(const Graph& graph, const RestoreOptions& from) const;
-  TRAINHOOK_DECL static std::optional<std::string> why_not(const Graph& graph, const std::string& prefix);
   TRAINHOOK_DECL void initialize(SessionRef session, const InitOptions& init) const;
 
   // Why local variables could not be initialized, or nothing.
   TRAINHOOK_DECL std::optional<std::string> try_local_init(SessionRef session) const;
 
   TRAINHOOK_DECL std::optional<std::string> why_not(SessionRef session, Output probe, bool with_local) const;
-  TRAINHOOK_DECL static std::optional<std::string> variables_missing(SessionRef session, bool with_local);
-  TRAINHOOK_DECL static std::string not_initialized(const std::vector<std::string>& names);
 
   SessionManagerOptions options_;
   RestoreReport report_;

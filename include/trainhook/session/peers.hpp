@@ -9,7 +9,6 @@
 #include <string>
 
 #include <trainhook/core/function_ref.hpp>
-#include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -26,10 +25,13 @@ class Peers {
   Peers() = default;
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
-  TRAINHOOK_DECL virtual ~Peers();
+  virtual ~Peers() = default;
 
   /// Those of a process alone.
-  [[nodiscard]] TRAINHOOK_DECL static Peers& none();
+  [[nodiscard]] static Peers& none() {
+    static Peers* const peers = new Peers;  // never destroyed, as system_clock()
+    return *peers;
+  }
 
   /// The number of this process, from 0, and how many there are that have an input of their own.
   [[nodiscard]] virtual int process() const noexcept { return 0; }
@@ -76,7 +78,3 @@ class Peers {
 };
 
 }  // namespace trainhook
-
-#ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/session/impl/peers.ipp>
-#endif

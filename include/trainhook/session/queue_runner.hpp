@@ -15,9 +15,6 @@
 
 namespace trainhook {
 
-class Coordinator;
-class Graph;
-
 struct QueueRunnerOptions {
   std::vector<Operation> enqueue_ops{};  ///< one thread per entry; an operation may occur several times
   Operation close_op{};                  ///< run when the last thread has ended; may be empty
@@ -41,8 +38,6 @@ class QueueRunner {
                                      const std::shared_ptr<void>& keep_alive = nullptr) const;
 
  private:
-  TRAINHOOK_DECL static void run_if_given(SessionRef session, const Operation& op);
-
   QueueRunnerOptions options_;
   std::shared_ptr<detail::QueueFillers> fillers_;
 };

@@ -14,7 +14,6 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/state.hpp>
 

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 

@@ -8,7 +8,6 @@
 #endif
 
 #include <trainhook/graph/impl/global_step.ipp>
-#include <trainhook/graph/impl/gradient_context.ipp>
 #include <trainhook/graph/impl/graph.ipp>
 #include <trainhook/graph/impl/node.ipp>
 #include <trainhook/graph/impl/op_builder.ipp>

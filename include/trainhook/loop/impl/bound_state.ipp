@@ -6,14 +6,10 @@
 #include <trainhook/loop/bound_state.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/shape.hpp>
 
 namespace trainhook::detail {
 

@@ -5,8 +5,6 @@
 
 #include <trainhook/loop/loop_state.hpp>
 
-#include <exception>
-
 #include <trainhook/core/error.hpp>
 
 namespace trainhook::detail {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <exception>
 #include <locale>
 #include <sstream>
 #include <system_error>

@@ -6,9 +6,8 @@
 #include <trainhook/loop/variable_binding.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <trainhook/core/user_call.hpp>
 
@@ -17,22 +16,20 @@ namespace trainhook::detail {
 Shape resolve_shape(std::string_view name, const PartialShape& wanted, const Shape& natural) {
   if (!wanted.has_rank()) return natural;
   const std::int64_t count = natural.num_elements();
-  std::array<std::int64_t, kMaxRank> dims{};
-  std::ranges::copy(wanted.dims(), dims.begin());
-  const std::span<std::int64_t> used(dims.data(), wanted.rank());
+  std::vector<std::int64_t> dims(wanted.dims().begin(), wanted.dims().end());
   std::int64_t known = 1;
-  bool fits = std::ranges::count(used, kUnknownDim) <= 1;
-  for (const std::int64_t dim : used)
+  bool fits = std::ranges::count(dims, kUnknownDim) <= 1;
+  for (const std::int64_t dim : dims)
     fits = fits && !__builtin_mul_overflow(known, dim == kUnknownDim ? 1 : dim, &known);
-  if (const auto unknown = std::ranges::find(used, kUnknownDim); fits && unknown != used.end() && known > 0) {
+  if (const auto unknown = std::ranges::find(dims, kUnknownDim); fits && unknown != dims.end() && known > 0) {
     *unknown = count / known;
     known *= *unknown;
   }
-  fits = fits && known == count && std::ranges::find(used, kUnknownDim) == used.end();
+  fits = fits && known == count && std::ranges::find(dims, kUnknownDim) == dims.end();
   if (!fits)
     throw InvalidArgumentError("variable '{}': shape {} does not fit the {} elements of its memory", name, wanted,
                                count);
-  return Shape(used);
+  return Shape(std::span<const std::int64_t>(dims));
 }
 
 void check_value(const std::string& name, DType dtype, const PartialShape& shape, const Tensor& value) {

@@ -33,8 +33,17 @@ ChiefSessionCreator::~ChiefSessionCreator() = default;
 OwnedSession ChiefSessionCreator::create_session() {
   Scaffold& scaffold = *options_.scaffold;
   scaffold.finalize(*graph_);
-  scaffold.saver()->use(file_system(), detail::given_or_system(options_.clock));
-  if (!manager_) manager_ = std::make_unique<SessionManager>(manager_options());
+  scaffold.saver()->use(*options_.file_system, detail::given_or_system(options_.clock));
+  if (!manager_) {
+    manager_ = std::make_unique<SessionManager>(SessionManagerOptions{
+        .local_init_op = scaffold.local_init_op(),
+        .local_init_feed_dict = scaffold.local_init_feed_dict(),
+        .ready_op = scaffold.ready_op(),
+        .ready_for_local_init_op = scaffold.local_init_op().has_value() ? scaffold.ready_for_local_init_op() : Output(),
+        .ask_session = true,
+        .file_system = options_.file_system,
+        .clock = options_.clock});
+  }
   InitOptions init{.init_op = scaffold.init_op(), .init_feed_dict = scaffold.init_feed_dict()};
   if (scaffold.has_init_fn()) init.init_fn = [&scaffold](SessionRef session) { scaffold.init_fn(session); };
   return manager_->prepare_session(open_,
@@ -52,7 +61,7 @@ bool ChiefSessionCreator::has_checkpoint() const noexcept {
   if (!options_.checkpoint_filename_with_path.empty()) return true;
   if (options_.checkpoint_dir.empty()) return false;
   try {
-    return !detail::restorable_checkpoints(file_system(), *graph_, options_.checkpoint_dir).empty();
+    return !detail::restorable_checkpoints(*options_.file_system, *graph_, options_.checkpoint_dir).empty();
   } catch (...) {
     log_warning("checkpoints cannot be looked for in {}: {}", options_.checkpoint_dir,
                 describe(std::current_exception()));
@@ -61,19 +70,5 @@ bool ChiefSessionCreator::has_checkpoint() const noexcept {
 }
 
 RestoreReport ChiefSessionCreator::report() const { return manager_ ? manager_->report() : RestoreReport{}; }
-
-FileSystem& ChiefSessionCreator::file_system() const noexcept { return *options_.file_system; }
-
-SessionManagerOptions ChiefSessionCreator::manager_options() const {
-  const Scaffold& scaffold = *options_.scaffold;
-  return {
-      .local_init_op = scaffold.local_init_op(),
-      .local_init_feed_dict = scaffold.local_init_feed_dict(),
-      .ready_op = scaffold.ready_op(),
-      .ready_for_local_init_op = scaffold.local_init_op().has_value() ? scaffold.ready_for_local_init_op() : Output(),
-      .ask_session = true,
-      .file_system = options_.file_system,
-      .clock = options_.clock};
-}
 
 }  // namespace trainhook

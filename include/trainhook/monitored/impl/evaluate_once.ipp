@@ -6,7 +6,6 @@
 #include <trainhook/monitored/evaluate_once.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 #include <trainhook/core/error.hpp>

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

@@ -6,11 +6,9 @@
 #include <trainhook/monitored/merged_run.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook::detail {
@@ -49,31 +47,19 @@ void MergedRun::add(const SessionRunArgs& args, SessionRef session) {
 }
 
 void MergedRun::add_feeds(std::span<const Feed> feeds) {
-  for (const Feed& feed : feeds) {
-    for (const Feed& earlier : feeds_) {
-      if (earlier.key == feed.key)
-        throw FailedPreconditionError("Same tensor is fed by two hooks: '{}'; leave it to one of them",
-                                      feed.key.name());
-    }
-    feeds_.push_back(feed);
-  }
+  for (const Feed& feed : feeds) add_feed(feed, feeds_.size(), "two hooks");
 }
 
-void MergedRun::add_user_feeds(const RunRequest& request) {
-  const std::size_t from_hooks = feeds_.size();
-  for (const Feed& feed : request.feed_dict) {
-    for (std::size_t i = 0; i < from_hooks; ++i) {
-      if (feeds_[i].key == feed.key) {
-        throw FailedPreconditionError("Same tensor is fed by a SessionRunHook and user: '{}'; leave it to one of them",
-                                      feed.key.name());
-      }
-    }
-    feeds_.push_back(feed);
-  }
+void MergedRun::add_feed(const Feed& feed, std::size_t from_others, std::string_view feeders) {
+  const std::span<const Feed> earlier = std::span(feeds_).first(from_others);
+  if (std::ranges::find(earlier, feed.key, &Feed::key) != earlier.end())
+    throw FailedPreconditionError("Same tensor is fed by {}: '{}'; leave it to one of them", feeders, feed.key.name());
+  feeds_.push_back(feed);
 }
 
 void MergedRun::execute(SessionRef session, const RunRequest& request) {
-  add_user_feeds(request);
+  const std::size_t from_hooks = feeds_.size();
+  for (const Feed& feed : request.feed_dict) add_feed(feed, from_hooks, "a SessionRunHook and user");
   used_metadata_ = request.metadata != nullptr ? request.metadata : &metadata_;
   used_metadata_->node_stats.clear();
   results_.resize(fetches_.size());

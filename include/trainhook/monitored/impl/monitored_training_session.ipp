@@ -35,19 +35,24 @@
 
 namespace trainhook::detail {
 
-void prepare_directory(FileSystem& file_system, Clock& clock, const std::string& directory, OnExisting on_existing,
-                       DirectoryLock directory_lock) {
-  if (on_existing == OnExisting::Resume || directory.empty()) return;
+// Does what `on_existing` says, before a session is created. @throws FailedPreconditionError if another process
+// currently saves to the directory.
+inline void prepare_directory(const MonitoredTrainingSessionOptions& options) {
+  const std::string& directory = options.checkpoint_dir;
+  if (options.on_existing == OnExisting::Resume || directory.empty()) return;
+  FileSystem& file_system = given_or_posix(options.file_system);
   const std::vector<std::string> found =
       read_from_device([&] { return checkpoint_candidates(file_system, directory); });
   if (found.empty()) return;
-  if (on_existing == OnExisting::Fail) {
+  if (options.on_existing == OnExisting::Fail) {
     throw AlreadyExistsError(
         "{} holds a run already, with checkpoint {}: "
         "train into another directory, or set on_existing to Resume or StartFresh",
         directory, found.front());
   }
-  if (directory_lock == DirectoryLock::Auto) { const DirectoryHold is_free(file_system, directory, clock); }
+  if (options.directory_lock == DirectoryLock::Auto) {
+    const DirectoryHold is_free(file_system, directory, given_or_system(options.clock));
+  }
   const std::string plain = plain_path(directory);
   const std::string target = file_system.resolve(plain).path;
   int number = 1;
@@ -119,20 +124,6 @@ inline HookList training_hooks(const MonitoredTrainingSessionOptions& options,
   return hooks;
 }
 
-inline void prepare_directory(const MonitoredTrainingSessionOptions& options) {
-  prepare_directory(given_or_posix(options.file_system), given_or_system(options.clock), options.checkpoint_dir,
-                    options.on_existing, options.directory_lock);
-}
-
-inline ChiefSessionCreatorOptions creator_options(const MonitoredTrainingSessionOptions& options,
-                                                  const std::shared_ptr<Scaffold>& scaffold) {
-  return {.scaffold = scaffold,
-          .checkpoint_dir = options.checkpoint_dir,
-          .restore = options.restore,
-          .file_system = options.file_system,
-          .clock = options.clock};
-}
-
 // A scaffold takes the saver of this collection.
 inline void use_max_to_keep(Graph& graph, const MonitoredTrainingSessionOptions& options) {
   if (!options.max_to_keep) return;
@@ -157,8 +148,12 @@ SessionHandle start_training(Graph& graph, SessionOpener open, const MonitoredTr
     if (peers->is_chief()) prepare_directory(options);
     use_max_to_keep(graph, options);
     const auto scaffold = options.scaffold != nullptr ? options.scaffold : make_shared_object<Scaffold>();
-    const auto alone =
-        make_shared_object<ChiefSessionCreator>(graph, std::move(open), creator_options(options, scaffold));
+    ChiefSessionCreatorOptions creator_options{.scaffold = scaffold,
+                                               .checkpoint_dir = options.checkpoint_dir,
+                                               .restore = options.restore,
+                                               .file_system = options.file_system,
+                                               .clock = options.clock};
+    const auto alone = make_shared_object<ChiefSessionCreator>(graph, std::move(open), std::move(creator_options));
     return {peers->creator(alone),
             {.hooks = peers->is_chief() ? training_hooks(options, scaffold) : options.hooks,
              .peers = peers,

@@ -6,7 +6,6 @@
 #include <trainhook/monitored/recovery_policy.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <stop_token>

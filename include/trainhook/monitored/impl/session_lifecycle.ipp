@@ -16,7 +16,6 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
-#include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/monitored/session_peers.hpp>
 #include <trainhook/session/run_context.hpp>

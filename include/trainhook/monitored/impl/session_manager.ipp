@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <stop_token>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,8 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
-#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -70,6 +71,36 @@ std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const G
   return candidates;
 }
 
+// The reason of the first hook that excludes the checkpoint.
+inline std::optional<std::string> why_excluded(const Graph& graph, const std::string& prefix) {
+  for (const auto& condition : graph.offered<RestoreCondition>()) {
+    if (std::optional<std::string> reason = condition->why_not(prefix)) return reason;
+  }
+  return std::nullopt;
+}
+
+inline void restore_by_rules(SessionRef session, const RestoreOptions& from, const CheckpointSource& checkpoint,
+                             FunctionRef<void()> initialize) {
+  from.restore->restore(session, *from.saver, checkpoint, from.checkpoint_dir, initialize, from.own_state, from.keeps);
+}
+
+inline std::string not_initialized(std::span<const std::string> names) {
+  std::string text = "Variables not initialized: ";
+  for (const std::string& name : names) text += (&name == &names.front() ? "" : ", ") + name;
+  return text;
+}
+
+inline std::optional<std::string> variables_missing(SessionRef session, bool with_local) {
+  const std::vector<std::string> names = report_uninitialized_variables(session, with_local);
+  return names.empty() ? std::nullopt : std::optional<std::string>(not_initialized(names));
+}
+
+inline void close_unready(OwnedSession& owned) noexcept {
+  try {
+    owned.close();
+  } catch (...) { log_warning("while a session that is not ready was closed: {}", describe(std::current_exception())); }
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -87,7 +118,7 @@ OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from
     owned.restored_from = report_.prefix;
     then(owned.session, !report_.prefix.empty());
   } catch (...) {
-    close_quietly(owned);
+    detail::close_unready(owned);
     throw;
   }
   return owned;
@@ -95,6 +126,7 @@ OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from
 
 SessionManager::SessionManager(SessionManagerOptions options) : options_(std::move(options)) {
   options_.file_system = &detail::given_or_posix(options_.file_system);
+  options_.clock = &detail::given_or_system(options_.clock);
   if (options_.ready_for_local_init_op.has_value() && !options_.local_init_op.has_value()) {
     throw InvalidArgumentError(
         "SessionManager: ready_for_local_init_op is '{}'. "
@@ -103,14 +135,14 @@ SessionManager::SessionManager(SessionManagerOptions options) : options_(std::mo
   }
   if (options_.recovery_wait_secs <= Duration::zero()) {
     throw InvalidArgumentError("SessionManager: recovery_wait_secs is {}; it must be above 0",
-                               seconds(options_.recovery_wait_secs));
+                               std::chrono::duration<double>(options_.recovery_wait_secs).count());
   }
 }
 
 OwnedSession SessionManager::prepare_session(const Open& open, const RestoreOptions& from, const InitOptions& init) {
   return opened(open, from, init, [&](SessionRef session, bool restored) {
     if (!restored && from.restore != nullptr && !from.restore->from().empty()) {
-      restore_by_rules(session, from, from.restore->from(), [&] { initialize(session, init); });
+      detail::restore_by_rules(session, from, from.restore->from(), [&] { initialize(session, init); });
     } else if (!restored) {
       initialize(session, init);
     }
@@ -139,7 +171,7 @@ SessionManager::Recovered SessionManager::recover_session(const Open& open, cons
 }
 
 OwnedSession SessionManager::wait_for_session(const Open& open, std::optional<Duration> max_wait_secs) {
-  const Duration begin = clock().monotonic_now();
+  const Duration begin = options_.clock->monotonic_now();
   for (;;) {
     std::optional<std::string> why;
     OwnedSession owned = opened(open, {}, {}, [&](SessionRef session, bool) {
@@ -147,33 +179,22 @@ OwnedSession SessionManager::wait_for_session(const Open& open, std::optional<Du
       if (!why) why = why_not(session, options_.ready_op, true);
     });
     if (!why) return owned;
-    close_quietly(owned);
+    detail::close_unready(owned);
     if (!pause(begin, max_wait_secs)) {
-      throw DeadlineExceededError("Session was not ready after waiting {} secs. {}", seconds(*max_wait_secs), *why);
+      throw DeadlineExceededError("Session was not ready after waiting {} secs. {}",
+                                  std::chrono::duration<double>(*max_wait_secs).count(), *why);
     }
   }
-}
-
-FileSystem& SessionManager::file_system() const { return *options_.file_system; }
-
-Clock& SessionManager::clock() const { return detail::given_or_system(options_.clock); }
-
-double SessionManager::seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-void SessionManager::close_quietly(OwnedSession& owned) noexcept {
-  try {
-    owned.close();
-  } catch (...) { log_warning("while a session that is not ready was closed: {}", describe(std::current_exception())); }
 }
 
 bool SessionManager::pause(Duration begin, std::optional<Duration> max_wait) const {
   Duration wait = options_.recovery_wait_secs;
   if (max_wait) {
-    const Duration waited = clock().monotonic_now() - begin;
+    const Duration waited = options_.clock->monotonic_now() - begin;
     if (waited >= *max_wait) return false;
     wait = (std::min<Duration>)(wait, *max_wait - waited);
   }
-  detail::wait_for_stop(std::stop_token(), clock(), clock().monotonic_now() + wait);
+  detail::wait_for_stop(std::stop_token(), *options_.clock, options_.clock->monotonic_now() + wait);
   return true;
 }
 
@@ -181,7 +202,7 @@ void SessionManager::restore(SessionRef session, const RestoreOptions& from, con
   if (from.saver == nullptr) return;
   if (!from.checkpoint_filename_with_path.empty()) {
     if (from.restore != nullptr && from.restore->from().empty()) {
-      restore_by_rules(session, from, from.checkpoint_filename_with_path, [&] {
+      detail::restore_by_rules(session, from, from.checkpoint_filename_with_path, [&] {
         if (from.own_state.empty()) initialize(session, init);  // else the session has the chief's variables
       });
     } else {
@@ -194,11 +215,6 @@ void SessionManager::restore(SessionRef session, const RestoreOptions& from, con
   }
   const bool is_alone = !from.why_damaged;  // else it is said at the first save, when all ranks are known
   if (is_alone && detail::is_saved(session)) from.saver->report_left_over();
-}
-
-void SessionManager::restore_by_rules(SessionRef session, const RestoreOptions& from,
-                                      const CheckpointSource& checkpoint, FunctionRef<void()> initialize) {
-  from.restore->restore(session, *from.saver, checkpoint, from.checkpoint_dir, initialize, from.own_state, from.keeps);
 }
 
 void SessionManager::restore_newest(SessionRef session, const RestoreOptions& from, const InitOptions& init) {
@@ -223,10 +239,10 @@ void SessionManager::restore_newest(SessionRef session, const RestoreOptions& fr
 
 std::optional<std::string> SessionManager::try_restore(SessionRef session, const std::string& prefix,
                                                        const RestoreOptions& from, const InitOptions& init) const {
-  if (!detail::read_from_device([&] { return checkpoint_exists(file_system(), prefix); }))
+  if (!detail::read_from_device([&] { return checkpoint_exists(*options_.file_system, prefix); }))
     return fmt::format("the state file lists it, but {}.index does not exist", prefix);
   try {
-    if (const std::optional<std::string> reason = why_not(session.graph(), prefix))
+    if (const std::optional<std::string> reason = detail::why_excluded(session.graph(), prefix))
       return fmt::format("{}: {}", prefix, *reason);
   } catch (const DataLossError& error) { return error.what(); }
   if (from.why_damaged) {  // before anything is loaded; an error of it is not about the checkpoint
@@ -235,7 +251,7 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
   std::exception_ptr in_init;  // which is not about the checkpoint, whatever it is
   try {
     if (from.restore != nullptr && from.restore->from().empty()) {
-      restore_by_rules(session, from, prefix, [&] {
+      detail::restore_by_rules(session, from, prefix, [&] {
         try {
           initialize(session, init);
         } catch (...) {
@@ -259,9 +275,9 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
 
 std::string SessionManager::about_the_writer(SessionRef session, const std::string& prefix) const try {
   std::string text;
-  const double age = clock().wall_seconds() - file_system().modification_time(prefix + ".index");
+  const double age = options_.clock->wall_seconds() - options_.file_system->modification_time(prefix + ".index");
   if (age >= 0) text = fmt::format(" It was written {} ago", duration_text(std::chrono::duration<double>(age)));
-  if (const auto writer = detail::read_run_record(file_system(), parent_path(prefix))) {
+  if (const auto writer = detail::read_run_record(*options_.file_system, parent_path(prefix))) {
     if (const std::string other = writer->differences(detail::run_record_of(session)); !other.empty())
       text += fmt::format("{} by a run that differs: {}", text.empty() ? " It was written" : "", other);
   }
@@ -269,24 +285,18 @@ std::string SessionManager::about_the_writer(SessionRef session, const std::stri
 } catch (const Error& error) { return fmt::format(" What wrote it cannot be read: {}.", error.what()); }
 
 std::vector<std::string> SessionManager::candidates_of(const Graph& graph, const RestoreOptions& from) const {
-  const Duration begin = clock().monotonic_now();
+  const Duration begin = options_.clock->monotonic_now();
   for (;;) {
-    std::vector<std::string> candidates = detail::restorable_checkpoints(file_system(), graph, from.checkpoint_dir);
+    std::vector<std::string> candidates =
+        detail::restorable_checkpoints(*options_.file_system, graph, from.checkpoint_dir);
     if (!candidates.empty() || !from.wait_for_checkpoint || !pause(begin, from.max_wait_secs)) return candidates;
     log_info("waiting for a checkpoint in {}", from.checkpoint_dir);
   }
 }
 
-std::optional<std::string> SessionManager::why_not(const Graph& graph, const std::string& prefix) {
-  for (const auto& condition : graph.offered<detail::RestoreCondition>()) {
-    if (std::optional<std::string> reason = condition->why_not(prefix)) return reason;
-  }
-  return std::nullopt;
-}
-
 void SessionManager::initialize(SessionRef session, const InitOptions& init) const {
   if (!init.init_op.has_value() && !init.init_fn && !options_.local_init_op.has_value()) {
-    if (const auto why = variables_missing(session, false)) {
+    if (const auto why = detail::variables_missing(session, false)) {
       throw FailedPreconditionError(
           "Model is not initialized and no init_op or init_fn "
           "or local_init_op was given, nor is there a checkpoint. {}",
@@ -306,29 +316,17 @@ std::optional<std::string> SessionManager::try_local_init(SessionRef session) co
 }
 
 std::optional<std::string> SessionManager::why_not(SessionRef session, Output probe, bool with_local) const {
-  if (!probe.has_value()) return options_.ask_session ? variables_missing(session, with_local) : std::nullopt;
+  if (!probe.has_value()) return options_.ask_session ? detail::variables_missing(session, with_local) : std::nullopt;
   try {
     const Tensor names = session.run(probe);
     if (names.dtype() != DType::String || names.num_elements() == 0) return std::nullopt;
-    const auto missing = names.data<std::string>();
-    return not_initialized({missing.begin(), missing.end()});
+    return detail::not_initialized(names.data<std::string>());
   } catch (const FailedPreconditionError& error) {
     if (std::string_view(error.what()).find("uninitialized") != std::string_view::npos)
       return std::string(error.what());
     log_warning("'{}', which tells whether the model is ready, failed: {}", probe.name(), error.what());
     throw;
   }
-}
-
-std::optional<std::string> SessionManager::variables_missing(SessionRef session, bool with_local) {
-  const std::vector<std::string> names = report_uninitialized_variables(session, with_local);
-  return names.empty() ? std::nullopt : std::optional<std::string>(not_initialized(names));
-}
-
-std::string SessionManager::not_initialized(const std::vector<std::string>& names) {
-  std::string text = "Variables not initialized: ";
-  for (const std::string& name : names) text += (&name == &names.front() ? "" : ", ") + name;
-  return text;
 }
 
 }  // namespace trainhook

@@ -13,12 +13,10 @@
 #include <trainhook/monitored/impl/last_error.ipp>
 #include <trainhook/monitored/impl/live_session.ipp>
 #include <trainhook/monitored/impl/merged_run.ipp>
-#include <trainhook/monitored/impl/monitored_session.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
 #include <trainhook/monitored/impl/recovery_policy.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_hooks.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
-#include <trainhook/monitored/impl/session_peers.ipp>
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>

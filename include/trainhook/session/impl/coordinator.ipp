@@ -7,18 +7,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
-#include <stop_token>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <trainhook/core/clock.hpp>
-#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/shared.hpp>

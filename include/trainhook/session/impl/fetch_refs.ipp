@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/graph/graph.hpp>
 
 namespace trainhook::detail {

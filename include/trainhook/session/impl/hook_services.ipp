@@ -5,6 +5,8 @@
 
 #include <trainhook/session/hook_services.hpp>
 
+#include <algorithm>
+
 #include <trainhook/core/error.hpp>
 
 namespace trainhook {
@@ -13,17 +15,13 @@ HookServices::HookServices(FileSystem& file_system, Clock& clock, FileWriterCach
     : file_system_(&file_system), clock_(&clock), writers_(&writers), peers_(&peers) {}
 
 const PublishedMetric* HookServices::metric(std::string_view name) const noexcept {
-  for (const auto& [known, metric] : metrics_) {
-    if (known == name) return &metric;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(metrics_, name, &PublishedMetrics::value_type::first);
+  return found == metrics_.end() ? nullptr : &found->second;
 }
 
 PublishedMetric& HookServices::entry(PublishedMetrics& metrics, std::string_view name) {
-  for (auto& [known, metric] : metrics) {
-    if (known == name) return metric;
-  }
-  return metrics.emplace_back(name, PublishedMetric()).second;
+  const auto found = std::ranges::find(metrics, name, &PublishedMetrics::value_type::first);
+  return found == metrics.end() ? metrics.emplace_back(name, PublishedMetric()).second : found->second;
 }
 
 }  // namespace trainhook

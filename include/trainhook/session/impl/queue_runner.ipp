@@ -6,8 +6,6 @@
 #include <trainhook/session/queue_runner.hpp>
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
 #include <exception>
 #include <stop_token>
 
@@ -16,7 +14,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook::detail {
@@ -54,9 +51,9 @@ void QueueRunner::create_threads(SessionRef session, Coordinator& coordinator,
   const auto threads = detail::make_shared_object<detail::QueueThreads>(session.id(), options_.enqueue_ops.size());
   if (!fillers_->add(threads)) return;
   if (options_.cancel_op.has_value()) {  // first: if a later thread cannot be started, it frees those before it
-    coordinator.start_thread([cancel = options_.cancel_op, session, keep_alive](const std::stop_token& stop) {
+    coordinator.start_thread([cancel = options_.cancel_op, session, keep_alive](const std::stop_token& stop) mutable {
       detail::wait_for_stop(stop, system_clock(), (Duration::max)());
-      run_if_given(session, cancel);
+      session.run(cancel);
     });
   }
   for (const Operation& op : options_.enqueue_ops) {
@@ -69,15 +66,12 @@ void QueueRunner::create_threads(SessionRef session, Coordinator& coordinator,
           } catch (...) { failure = std::current_exception(); }
           const bool is_last = --threads->running == 0;
           const bool has_ended = failure == nullptr || options.queue_closed_exception_types(failure);
-          if (is_last && has_ended && !stop.stop_requested()) run_if_given(session, options.close_op);
+          if (is_last && has_ended && !stop.stop_requested() && options.close_op.has_value())
+            session.run(options.close_op);
           const bool is_cancelled = stop.stop_requested() && is_any_of<CancelledError>(failure);  // by the stop itself
           if (!has_ended && !is_cancelled) std::rethrow_exception(failure);
         });
   }
-}
-
-void QueueRunner::run_if_given(SessionRef session, const Operation& op) {
-  if (op.has_value()) session.run(op);
 }
 
 void add_queue_runner(Graph& graph, QueueRunnerOptions options) {

@@ -8,7 +8,6 @@
 #include <array>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/gradient_context.hpp>

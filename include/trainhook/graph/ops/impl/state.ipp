@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstddef>
-#include <string>
 #include <utility>
 
 #include <trainhook/core/error.hpp>
