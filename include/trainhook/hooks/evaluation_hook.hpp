@@ -75,9 +75,7 @@ class EvaluationHook final : public SessionRunHook {
     set_inputs(std::move(inputs));
   }
 
-  TRAINHOOK_DECL EvaluationHook(EvaluationHook&& other) noexcept;
-  EvaluationHook& operator=(EvaluationHook&&) = delete;
-  TRAINHOOK_DECL ~EvaluationHook() override;
+  EvaluationHook(EvaluationHook&& other) noexcept = default;
 
   /// The newest metrics; empty before the first evaluation.
   [[nodiscard]] const Metrics& metrics() const noexcept { return metrics_; }

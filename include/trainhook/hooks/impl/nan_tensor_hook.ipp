@@ -26,10 +26,6 @@ inline constexpr bool can_be_infinite(DType dtype) noexcept {
 
 namespace trainhook {
 
-NanTensorHook::NanTensorHook(NanTensorHook&& other) noexcept = default;
-
-NanTensorHook::~NanTensorHook() = default;
-
 NanTensorHook::NanTensorHook(FetchRefs tensors) : NanTensorHook(std::move(tensors), Options{}) {}
 
 NanTensorHook::NanTensorHook(FetchRefs tensors, Options options) : tensors_(std::move(tensors)), options_(options) {
