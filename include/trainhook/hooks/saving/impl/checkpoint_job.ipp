@@ -46,12 +46,6 @@ CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSaverOptions optio
       start_(start),
       timer_({.every_secs = options_.save_secs, .every_steps = options_.save_steps, .align = options_.align_steps},
              hook, "save_secs", "save_steps") {
-  check_options();
-}
-
-CheckpointJob::~CheckpointJob() = default;
-
-void CheckpointJob::check_options() const {
   if (options_.checkpoint_dir.empty()) {
     throw InvalidArgumentError("{}: checkpoint_dir is empty; give the directory that the checkpoints go to", hook_);
   }
