@@ -101,7 +101,6 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   TRAINHOOK_DECL void check_iterators(const Graph& graph) const;
   // The claim of the saver hook to join; null if there is none and this hook saves by itself.
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> find_claim(const Graph& graph) const;
-  [[nodiscard]] TRAINHOOK_DECL bool can_save_alone() const;
 
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step);
   TRAINHOOK_DECL void save(SessionRef session, std::int64_t step);

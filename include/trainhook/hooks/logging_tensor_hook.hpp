@@ -65,7 +65,6 @@ class LoggingTensorHook : public SessionRunHook {
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 
  private:
-  TRAINHOOK_DECL void release_values() noexcept;
   TRAINHOOK_DECL void log(Duration now);
 
   FetchRefs tensors_;

@@ -45,7 +45,6 @@ class StepCounterHook : public SessionRunHook {
   static constexpr int kIdleRunsBeforeWarning = 20;
   static constexpr int kMostWarnings = 5;
 
-  TRAINHOOK_DECL static SecondOrStepTimer::Options timer_options(const Options& options);
   TRAINHOOK_DECL void report(std::int64_t step, const SecondOrStepTimer::Elapsed& elapsed);
 
   // Logs a warning if the step does not rise for several runs, because then the train op probably does not increment

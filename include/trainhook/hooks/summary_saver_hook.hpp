@@ -58,8 +58,6 @@ class SummarySaverHook : public SessionRunHook {
   TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:
-  TRAINHOOK_DECL static void check_summary(const Fetch& fetch);
-
   Options options_;
   SecondOrStepTimer timer_;
   Variable global_step_;

@@ -149,11 +149,6 @@ void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
   }
 }
 
-bool CheckpointInputPipelineHook::can_save_alone() const {
-  return services().peers().num_processes() == 1 && !options_.checkpoint_dir.empty() &&
-         (options_.save_secs || options_.save_steps);
-}
-
 std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim(const Graph& graph) const {
   const auto claims = graph.offered<detail::CheckpointClaim>();
   std::shared_ptr<detail::CheckpointClaim> found;
@@ -167,7 +162,8 @@ std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim
     }
     found = claim;
   }
-  if (found != nullptr || can_save_alone()) return found;
+  const bool can_save_alone = timer_ && !options_.checkpoint_dir.empty() && services().peers().num_processes() == 1;
+  if (found != nullptr || can_save_alone) return found;
   const std::string where =
       options_.checkpoint_dir.empty() ? std::string() : fmt::format(" into '{}'", options_.checkpoint_dir);
   throw FailedPreconditionError(

@@ -152,10 +152,6 @@ void EvaluationHook::evaluate(SessionRef session, std::int64_t step, bool is_ext
   if (peers().is_chief()) log_info("{} at step {}: {}", options_.name, step, line);
 }
 
-Metrics EvaluationHook::run_on_feeds(SessionRef session) const {
-  return figures(session.run(std::span<const Fetch>(fetches_), feeds_));
-}
-
 Metrics EvaluationHook::run_on_data(SessionRef session) const {
   Metrics sums;
   double weight = 0;
@@ -205,7 +201,7 @@ void EvaluationHook::share_period() {
 Metrics EvaluationHook::measure(SessionRef session) {
   const auto values = [&] {
     if (evaluate_) return detail::call_of_user("the function of evaluation", options_.name, evaluate_);
-    return each_element_ ? run_on_data(session) : run_on_feeds(session);
+    return each_element_ ? run_on_data(session) : figures(session.run(std::span<const Fetch>(fetches_), feeds_));
   };
   const std::string bytes = peers().same_for_all([&] {
     detail::MetricsMessage message;

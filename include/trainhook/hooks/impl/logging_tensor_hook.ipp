@@ -71,8 +71,9 @@ void LoggingTensorHook::after_run(SessionRunContext& context, const SessionRunVa
     log(context.now());
     last_logged_ = runs_;
     due_ = false;
-    if (!options_.at_end)
-      release_values();  // a handle that stays would make the next step copy a variable before writing it
+    if (!options_.at_end) {  // a handle that stays would make the next step copy a variable before writing it
+      for (NamedTensor& value : values_) value.tensor = Tensor();
+    }
   }
   ++runs_;
   is_running_ = false;
@@ -117,10 +118,6 @@ void LoggingTensorHook::load_state(const StateValues& state) {
   if (!timer_) return;
   timer_->reset();
   if (const Tensor* last = state.find("last")) timer_->set_last_triggered_step(last->scalar<std::int64_t>());
-}
-
-void LoggingTensorHook::release_values() noexcept {
-  for (NamedTensor& value : values_) value.tensor = Tensor();
 }
 
 void LoggingTensorHook::log(Duration now) {

@@ -21,7 +21,9 @@ namespace trainhook {
 StepCounterHook::StepCounterHook(Options options)
     : output_dir_(std::move(options.output_dir)),
       given_writer_(std::move(options.summary_writer)),
-      timer_(timer_options(options), "StepCounterHook", "every_n_secs", "every_n_steps") {
+      timer_({.every_secs = options.every_n_secs,
+              .every_steps = options.every_n_secs || options.every_n_steps ? options.every_n_steps : 100},
+             "StepCounterHook", "every_n_secs", "every_n_steps") {
   if (given_writer_ != nullptr && !output_dir_.empty()) {
     throw InvalidArgumentError("StepCounterHook: output_dir '{}' and summary_writer are both given; give one of them",
                                output_dir_);
@@ -54,11 +56,6 @@ void StepCounterHook::after_run(SessionRunContext& context, const SessionRunValu
     if (const auto elapsed = timer_.update_last_triggered_step(step, context.now())) report(step, *elapsed);
   }
   watch(step);
-}
-
-SecondOrStepTimer::Options StepCounterHook::timer_options(const Options& options) {
-  if (!options.every_n_secs && !options.every_n_steps) return {.every_steps = 100};
-  return {.every_secs = options.every_n_secs, .every_steps = options.every_n_steps};
 }
 
 void StepCounterHook::report(std::int64_t step, const SecondOrStepTimer::Elapsed& elapsed) {

@@ -52,7 +52,13 @@ std::string SummarySaverHook::writes_to() const {
 void SummarySaverHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "SummarySaverHook");
   summaries_ = options_.summary_op.resolve_outputs(graph, "SummarySaverHook");
-  for (const Fetch& fetch : summaries_) check_summary(fetch);
+  for (const Fetch& fetch : summaries_) {
+    const DType dtype = fetch.node().outputs()[static_cast<std::size_t>(fetch.index())].dtype;
+    if (dtype == DType::String) continue;
+    throw InvalidArgumentError(
+        "SummarySaverHook: summary_op '{}' is {}, but a summary is a string tensor such as summary::scalar() gives",
+        fetch.node().name(), dtype);
+  }
   writer_ = options_.summary_writer.get();
   if (writer_ != nullptr) writer_->check_name();
   if (!options_.output_dir.empty()) writer_ = &services().writers().at(options_.output_dir);
@@ -99,14 +105,6 @@ void SummarySaverHook::on_run_failed(SessionRunContext& /*context*/, const std::
 
 void SummarySaverHook::end(SessionRef /*session*/) {
   if (writer_ != nullptr) writer_->flush();
-}
-
-void SummarySaverHook::check_summary(const Fetch& fetch) {
-  const OutputSpec& spec = fetch.node().outputs()[static_cast<std::size_t>(fetch.index())];
-  if (spec.dtype == DType::String) return;
-  throw InvalidArgumentError(
-      "SummarySaverHook: summary_op '{}' is {}, but a summary is a string tensor such as summary::scalar() gives",
-      fetch.node().name(), spec.dtype);
 }
 
 }  // namespace trainhook
