@@ -5,7 +5,6 @@
 
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,10 +18,8 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/variable.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/peers.hpp>
 

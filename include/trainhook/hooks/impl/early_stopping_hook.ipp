@@ -11,7 +11,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/tensor.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <tuple>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,7 +24,6 @@
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/run_forms.hpp>
 

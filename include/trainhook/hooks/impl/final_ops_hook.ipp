@@ -10,8 +10,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/node.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook {

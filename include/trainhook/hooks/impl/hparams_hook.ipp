@@ -21,10 +21,8 @@
 #include <trainhook/events/summary_message.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
-#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook::detail {
 

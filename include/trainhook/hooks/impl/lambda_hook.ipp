@@ -5,8 +5,6 @@
 
 #include <trainhook/hooks/lambda_hook.hpp>
 
-#include <utility>
-
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/session/coordinator.hpp>

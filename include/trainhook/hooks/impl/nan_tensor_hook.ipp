@@ -13,7 +13,6 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/op_signature.hpp>
 

@@ -14,8 +14,6 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/text/timeline.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>

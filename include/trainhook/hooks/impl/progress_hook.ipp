@@ -11,14 +11,11 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
-#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/terminal.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {

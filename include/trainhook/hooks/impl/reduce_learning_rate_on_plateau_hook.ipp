@@ -16,7 +16,6 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/hooks/learning_rate_variable.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 

@@ -21,7 +21,6 @@
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 

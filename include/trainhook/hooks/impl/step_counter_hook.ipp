@@ -12,7 +12,6 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 

@@ -7,18 +7,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/events/session_log.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/session/hook_services.hpp>

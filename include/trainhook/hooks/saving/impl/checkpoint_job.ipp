@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <typeinfo>
 #include <utility>
-#include <vector>
 
 #include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
-#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -23,7 +21,6 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/events/session_log.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/saving/graph_export.hpp>

@@ -6,7 +6,6 @@
 #include <trainhook/hooks/saving/graph_export.hpp>
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include <trainhook/graph/variable.hpp>

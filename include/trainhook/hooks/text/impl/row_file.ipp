@@ -7,7 +7,6 @@
 
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include <fmt/format.h>
 

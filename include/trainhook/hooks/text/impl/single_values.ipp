@@ -10,7 +10,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/real_numbers.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/op_signature.hpp>
 
 namespace trainhook::detail {
