@@ -72,9 +72,7 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
       : CheckpointInputPipelineHook(options_for(estimator, external_state_policy)) {
     has_own_period_ = false;
   }
-  TRAINHOOK_DECL CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept;
-  CheckpointInputPipelineHook& operator=(CheckpointInputPipelineHook&&) = delete;
-  TRAINHOOK_DECL ~CheckpointInputPipelineHook() override;
+  CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept = default;
 
   /// @throws InvalidArgumentError if the graph has no iterator, FailedPreconditionError if an iterator has external
   /// state that the policy does not allow.
@@ -103,7 +101,6 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
   TRAINHOOK_DECL void check_iterators(const Graph& graph) const;
   // The claim of the saver hook to join; null if there is none and this hook saves by itself.
   [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<detail::CheckpointClaim> find_claim(const Graph& graph) const;
-  [[nodiscard]] TRAINHOOK_DECL bool can_save_alone() const;
 
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step);
   TRAINHOOK_DECL void save(SessionRef session, std::int64_t step);

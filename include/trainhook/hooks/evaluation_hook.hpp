@@ -75,9 +75,7 @@ class EvaluationHook final : public SessionRunHook {
     set_inputs(std::move(inputs));
   }
 
-  TRAINHOOK_DECL EvaluationHook(EvaluationHook&& other) noexcept;
-  EvaluationHook& operator=(EvaluationHook&&) = delete;
-  TRAINHOOK_DECL ~EvaluationHook() override;
+  EvaluationHook(EvaluationHook&& other) noexcept = default;
 
   /// The newest metrics; empty before the first evaluation.
   [[nodiscard]] const Metrics& metrics() const noexcept { return metrics_; }
@@ -96,7 +94,6 @@ class EvaluationHook final : public SessionRunHook {
   TRAINHOOK_DECL void share_period();
   [[nodiscard]] TRAINHOOK_DECL Metrics measure(SessionRef session);
   [[nodiscard]] Peers& peers() const { return services().peers().with(*this); }
-  [[nodiscard]] TRAINHOOK_DECL Metrics run_on_feeds(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_data(SessionRef session) const;
 
   // The values of one run, by name. @throws InvalidArgumentError for a result that is not a number.

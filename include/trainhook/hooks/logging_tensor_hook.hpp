@@ -43,9 +43,7 @@ class LoggingTensorHook : public SessionRunHook {
   /// @throws InvalidArgumentError if there is none, and unless exactly one positive period is given, or none with
   /// `at_end`.
   TRAINHOOK_DECL LoggingTensorHook(FetchRefs tensors, Options options);
-  TRAINHOOK_DECL LoggingTensorHook(LoggingTensorHook&& other) noexcept;
-  LoggingTensorHook& operator=(LoggingTensorHook&&) = delete;
-  TRAINHOOK_DECL ~LoggingTensorHook() override;
+  LoggingTensorHook(LoggingTensorHook&& other) noexcept = default;
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Report; }
 
@@ -67,7 +65,6 @@ class LoggingTensorHook : public SessionRunHook {
   TRAINHOOK_DECL void load_state(const StateValues& state) override;
 
  private:
-  TRAINHOOK_DECL void release_values() noexcept;
   TRAINHOOK_DECL void log(Duration now);
 
   FetchRefs tensors_;

@@ -34,9 +34,7 @@ class StepCounterHook : public SessionRunHook {
   /// @throws InvalidArgumentError if both periods are given, if one is not positive, or if both a directory and a
   /// writer are given.
   TRAINHOOK_DECL explicit StepCounterHook(Options options);
-  TRAINHOOK_DECL StepCounterHook(StepCounterHook&& other) noexcept;
-  StepCounterHook& operator=(StepCounterHook&&) = delete;
-  TRAINHOOK_DECL ~StepCounterHook() override;
+  StepCounterHook(StepCounterHook&& other) noexcept = default;
 
   [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;
   TRAINHOOK_DECL void begin(Graph& graph) override;
@@ -47,7 +45,6 @@ class StepCounterHook : public SessionRunHook {
   static constexpr int kIdleRunsBeforeWarning = 20;
   static constexpr int kMostWarnings = 5;
 
-  TRAINHOOK_DECL static SecondOrStepTimer::Options timer_options(const Options& options);
   TRAINHOOK_DECL void report(std::int64_t step, const SecondOrStepTimer::Elapsed& elapsed);
 
   // Logs a warning if the step does not rise for several runs, because then the train op probably does not increment

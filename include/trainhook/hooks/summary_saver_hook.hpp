@@ -42,9 +42,7 @@ class SummarySaverHook : public SessionRunHook {
   /// @throws InvalidArgumentError unless exactly one of `scaffold` and `summary_op`, and exactly one positive period,
   /// are given.
   TRAINHOOK_DECL explicit SummarySaverHook(Options options);
-  TRAINHOOK_DECL SummarySaverHook(SummarySaverHook&& other) noexcept;
-  SummarySaverHook& operator=(SummarySaverHook&&) = delete;
-  TRAINHOOK_DECL ~SummarySaverHook() override;
+  SummarySaverHook(SummarySaverHook&& other) noexcept = default;
 
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;
@@ -60,8 +58,6 @@ class SummarySaverHook : public SessionRunHook {
   TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:
-  TRAINHOOK_DECL static void check_summary(const Fetch& fetch);
-
   Options options_;
   SecondOrStepTimer timer_;
   Variable global_step_;

@@ -16,7 +16,6 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/hooks/saving/best_checkpoints.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook::detail {

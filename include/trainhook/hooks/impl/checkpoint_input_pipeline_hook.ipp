@@ -5,7 +5,6 @@
 
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,18 +18,12 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/variable.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/peers.hpp>
 
 namespace trainhook {
-
-CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept = default;
-
-CheckpointInputPipelineHook::~CheckpointInputPipelineHook() = default;
 
 CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options options) : options_(std::move(options)) {
   detail::expect_file_name("CheckpointInputPipelineHook", "checkpoint_basename", options_.checkpoint_basename);
@@ -153,11 +146,6 @@ void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
   }
 }
 
-bool CheckpointInputPipelineHook::can_save_alone() const {
-  return services().peers().num_processes() == 1 && !options_.checkpoint_dir.empty() &&
-         (options_.save_secs || options_.save_steps);
-}
-
 std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim(const Graph& graph) const {
   const auto claims = graph.offered<detail::CheckpointClaim>();
   std::shared_ptr<detail::CheckpointClaim> found;
@@ -171,7 +159,8 @@ std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim
     }
     found = claim;
   }
-  if (found != nullptr || can_save_alone()) return found;
+  const bool can_save_alone = timer_ && !options_.checkpoint_dir.empty() && services().peers().num_processes() == 1;
+  if (found != nullptr || can_save_alone) return found;
   const std::string where =
       options_.checkpoint_dir.empty() ? std::string() : fmt::format(" into '{}'", options_.checkpoint_dir);
   throw FailedPreconditionError(

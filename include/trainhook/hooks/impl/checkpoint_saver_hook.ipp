@@ -38,7 +38,7 @@ void CheckpointSaverHook::after_create_session(SessionRef session, Coordinator& 
 }
 
 SessionRunArgs CheckpointSaverHook::before_run(SessionRunContext& context) {
-  if (!job_->is_described()) job_->describe(context.session());
+  job_->describe(context.session());
   return {};
 }
 

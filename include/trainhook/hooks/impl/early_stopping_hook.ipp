@@ -11,7 +11,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/tensor.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
@@ -25,10 +24,6 @@ EarlyStoppingHook::EarlyStoppingHook(Options options)
   if (!(options_.min_delta >= 0))
     throw InvalidArgumentError("EarlyStoppingHook: min_delta is {}; it must be at least 0", options_.min_delta);
 }
-
-EarlyStoppingHook::EarlyStoppingHook(EarlyStoppingHook&& other) noexcept = default;
-
-EarlyStoppingHook::~EarlyStoppingHook() = default;
 
 void EarlyStoppingHook::begin(Graph& /*graph*/) { watch_.reset(); }
 

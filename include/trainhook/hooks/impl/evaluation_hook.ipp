@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <tuple>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,7 +24,6 @@
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/run_forms.hpp>
 
@@ -85,10 +82,6 @@ void EvaluationHook::set_inputs(std::vector<Output> inputs) {
   inputs_ = std::move(inputs);
   if (inputs_.empty()) throw InvalidArgumentError("EvaluationHook: there are no inputs to feed the data to");
 }
-
-EvaluationHook::EvaluationHook(EvaluationHook&& other) noexcept = default;
-
-EvaluationHook::~EvaluationHook() = default;
 
 void EvaluationHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "EvaluationHook");
@@ -156,10 +149,6 @@ void EvaluationHook::evaluate(SessionRef session, std::int64_t step, bool is_ext
   if (peers().is_chief()) log_info("{} at step {}: {}", options_.name, step, line);
 }
 
-Metrics EvaluationHook::run_on_feeds(SessionRef session) const {
-  return figures(session.run(std::span<const Fetch>(fetches_), feeds_));
-}
-
 Metrics EvaluationHook::run_on_data(SessionRef session) const {
   Metrics sums;
   double weight = 0;
@@ -209,7 +198,7 @@ void EvaluationHook::share_period() {
 Metrics EvaluationHook::measure(SessionRef session) {
   const auto values = [&] {
     if (evaluate_) return detail::call_of_user("the function of evaluation", options_.name, evaluate_);
-    return each_element_ ? run_on_data(session) : run_on_feeds(session);
+    return each_element_ ? run_on_data(session) : figures(session.run(std::span<const Fetch>(fetches_), feeds_));
   };
   const std::string bytes = peers().same_for_all([&] {
     detail::MetricsMessage message;

@@ -10,7 +10,6 @@
 #include <exception>
 #include <optional>
 #include <span>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -21,8 +20,6 @@
 #include <trainhook/core/cast_numbers.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/graph/variable.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook::detail {
@@ -172,10 +169,6 @@ ExponentialMovingAverageHook::ExponentialMovingAverageHook(Options options) : op
                                options_.decay);
   }
 }
-
-ExponentialMovingAverageHook::ExponentialMovingAverageHook(ExponentialMovingAverageHook&& other) noexcept = default;
-
-ExponentialMovingAverageHook::~ExponentialMovingAverageHook() = default;
 
 ExponentialMovingAverageHook::Swapped ExponentialMovingAverageHook::use_averages() const {
   if (!session_.has_value() || averages_.empty()) {

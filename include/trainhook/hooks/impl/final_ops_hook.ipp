@@ -10,15 +10,9 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/node.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook {
-
-FinalOpsHook::FinalOpsHook(FinalOpsHook&& other) noexcept = default;
-
-FinalOpsHook::~FinalOpsHook() = default;
 
 FinalOpsHook::FinalOpsHook(FetchRefs final_ops) : FinalOpsHook(std::move(final_ops), Options{}) {}
 

@@ -21,10 +21,8 @@
 #include <trainhook/events/summary_message.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
-#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook::detail {
 
@@ -125,10 +123,6 @@ HParamsHook::HParamsHook(Options options) : options_(std::move(options)) {
   if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
     throw InvalidArgumentError("HParamsHook: two hyperparameters are called '{}'", *twice);
 }
-
-HParamsHook::HParamsHook(HParamsHook&& other) noexcept = default;
-
-HParamsHook::~HParamsHook() = default;
 
 void HParamsHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "HParamsHook");

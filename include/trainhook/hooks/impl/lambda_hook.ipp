@@ -5,8 +5,6 @@
 
 #include <trainhook/hooks/lambda_hook.hpp>
 
-#include <utility>
-
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/session/coordinator.hpp>
@@ -24,10 +22,6 @@ LambdaHook::LambdaHook(Options options) : functions_(std::move(options)) {
                                given.save_state ? "save_state" : "load_state",
                                given.save_state ? "load_state" : "save_state");
 }
-
-LambdaHook::LambdaHook(LambdaHook&& other) noexcept = default;
-
-LambdaHook::~LambdaHook() = default;
 
 void LambdaHook::begin(Graph& graph) {
   if (functions_.begin) functions_.begin(graph);

@@ -6,11 +6,8 @@
 #include <trainhook/hooks/learning_rate_variable.hpp>
 
 #include <algorithm>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>

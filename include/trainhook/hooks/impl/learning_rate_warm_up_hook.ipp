@@ -6,7 +6,6 @@
 #include <trainhook/hooks/learning_rate_warm_up_hook.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include <trainhook/core/error.hpp>
@@ -15,9 +14,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/learning_rate_variable.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_context.hpp>
-#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook {
 
@@ -28,10 +25,6 @@ LearningRateWarmUpHook::LearningRateWarmUpHook(Options options) : options_(std::
     throw InvalidArgumentError("LearningRateWarmUpHook: start is {}; it must be at least 0 and below 1",
                                options_.start);
 }
-
-LearningRateWarmUpHook::LearningRateWarmUpHook(LearningRateWarmUpHook&& other) noexcept = default;
-
-LearningRateWarmUpHook::~LearningRateWarmUpHook() = default;
 
 void LearningRateWarmUpHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "LearningRateWarmUpHook");

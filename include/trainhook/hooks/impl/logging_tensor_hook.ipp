@@ -15,17 +15,11 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/text/numpy_text.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook {
-
-LoggingTensorHook::LoggingTensorHook(LoggingTensorHook&& other) noexcept = default;
-
-LoggingTensorHook::~LoggingTensorHook() = default;
 
 LoggingTensorHook::LoggingTensorHook(FetchRefs tensors, Options options)
     : tensors_(std::move(tensors)), options_(std::move(options)) {
@@ -75,8 +69,9 @@ void LoggingTensorHook::after_run(SessionRunContext& context, const SessionRunVa
     log(context.now());
     last_logged_ = runs_;
     due_ = false;
-    if (!options_.at_end)
-      release_values();  // a handle that stays would make the next step copy a variable before writing it
+    if (!options_.at_end) {  // a handle that stays would make the next step copy a variable before writing it
+      for (NamedTensor& value : values_) value.tensor = Tensor();
+    }
   }
   ++runs_;
   is_running_ = false;
@@ -121,10 +116,6 @@ void LoggingTensorHook::load_state(const StateValues& state) {
   if (!timer_) return;
   timer_->reset();
   if (const Tensor* last = state.find("last")) timer_->set_last_triggered_step(last->scalar<std::int64_t>());
-}
-
-void LoggingTensorHook::release_values() noexcept {
-  for (NamedTensor& value : values_) value.tensor = Tensor();
 }
 
 void LoggingTensorHook::log(Duration now) {

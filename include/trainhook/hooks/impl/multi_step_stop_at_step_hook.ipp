@@ -12,7 +12,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/state.hpp>
 

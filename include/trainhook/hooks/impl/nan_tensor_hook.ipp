@@ -13,22 +13,10 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
-
-namespace trainhook::detail {
-
-inline constexpr bool can_be_infinite(DType dtype) noexcept {
-  return is_floating(dtype) || dtype == DType::Complex64 || dtype == DType::Complex128;
-}
-
-}  // namespace trainhook::detail
+#include <trainhook/graph/op_signature.hpp>
 
 namespace trainhook {
-
-NanTensorHook::NanTensorHook(NanTensorHook&& other) noexcept = default;
-
-NanTensorHook::~NanTensorHook() = default;
 
 NanTensorHook::NanTensorHook(FetchRefs tensors) : NanTensorHook(std::move(tensors), Options{}) {}
 
@@ -41,7 +29,7 @@ void NanTensorHook::begin(Graph& graph) {
   fetches_ = tensors_.resolve_outputs(graph, "NanTensorHook");
   for (const Fetch& fetch : fetches_) {
     const Output tensor(&fetch.node(), static_cast<std::size_t>(fetch.index()));
-    if (!detail::can_be_infinite(tensor.dtype())) {
+    if (!is_floating(tensor.dtype()) && !detail::is_complex(tensor.dtype())) {
       throw InvalidArgumentError("NanTensorHook: '{}' is {}, which is never NaN; watch a floating-point tensor",
                                  tensor.name(), tensor.dtype());
     }

@@ -14,8 +14,6 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/text/timeline.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
@@ -23,10 +21,6 @@
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
-
-ProfilerHook::ProfilerHook(ProfilerHook&& other) noexcept = default;
-
-ProfilerHook::~ProfilerHook() = default;
 
 ProfilerHook::ProfilerHook(Options options)
     : output_dir_(options.output_dir.empty() ? "." : std::move(options.output_dir)),

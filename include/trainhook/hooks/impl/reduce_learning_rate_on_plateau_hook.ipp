@@ -16,7 +16,6 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/hooks/learning_rate_variable.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 
@@ -34,11 +33,6 @@ ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(Options options
   expect(options_.cooldown >= 0, "cooldown", options_.cooldown, "at least 0");
   expect(options_.min_learning_rate >= 0, "min_learning_rate", options_.min_learning_rate, "at least 0");
 }
-
-ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(ReduceLearningRateOnPlateauHook&& other) noexcept =
-    default;
-
-ReduceLearningRateOnPlateauHook::~ReduceLearningRateOnPlateauHook() = default;
 
 void ReduceLearningRateOnPlateauHook::begin(Graph& /*graph*/) {
   watch_.reset();

@@ -12,20 +12,17 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook {
 
-StepCounterHook::StepCounterHook(StepCounterHook&& other) noexcept = default;
-
-StepCounterHook::~StepCounterHook() = default;
-
 StepCounterHook::StepCounterHook(Options options)
     : output_dir_(std::move(options.output_dir)),
       given_writer_(std::move(options.summary_writer)),
-      timer_(timer_options(options), "StepCounterHook", "every_n_secs", "every_n_steps") {
+      timer_({.every_secs = options.every_n_secs,
+              .every_steps = options.every_n_secs || options.every_n_steps ? options.every_n_steps : 100},
+             "StepCounterHook", "every_n_secs", "every_n_steps") {
   if (given_writer_ != nullptr && !output_dir_.empty()) {
     throw InvalidArgumentError("StepCounterHook: output_dir '{}' and summary_writer are both given; give one of them",
                                output_dir_);
@@ -58,11 +55,6 @@ void StepCounterHook::after_run(SessionRunContext& context, const SessionRunValu
     if (const auto elapsed = timer_.update_last_triggered_step(step, context.now())) report(step, *elapsed);
   }
   watch(step);
-}
-
-SecondOrStepTimer::Options StepCounterHook::timer_options(const Options& options) {
-  if (!options.every_n_secs && !options.every_n_steps) return {.every_steps = 100};
-  return {.every_secs = options.every_n_secs, .every_steps = options.every_n_steps};
 }
 
 void StepCounterHook::report(std::int64_t step, const SecondOrStepTimer::Elapsed& elapsed) {

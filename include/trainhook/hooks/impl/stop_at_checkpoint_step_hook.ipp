@@ -17,7 +17,6 @@
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
-#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook {
 

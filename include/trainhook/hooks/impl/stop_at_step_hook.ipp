@@ -14,7 +14,6 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
-#include <trainhook/session/second_or_step_timer.hpp>
 
 namespace trainhook {
 

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <map>
 #include <string_view>
-#include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

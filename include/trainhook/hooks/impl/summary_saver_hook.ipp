@@ -7,27 +7,20 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <utility>
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/inline_vector.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/events/session_log.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
-
-SummarySaverHook::SummarySaverHook(SummarySaverHook&& other) noexcept = default;
-
-SummarySaverHook::~SummarySaverHook() = default;
 
 SummarySaverHook::SummarySaverHook(Options options)
     : options_(std::move(options)),
@@ -56,7 +49,13 @@ std::string SummarySaverHook::writes_to() const {
 void SummarySaverHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "SummarySaverHook");
   summaries_ = options_.summary_op.resolve_outputs(graph, "SummarySaverHook");
-  for (const Fetch& fetch : summaries_) check_summary(fetch);
+  for (const Fetch& fetch : summaries_) {
+    const DType dtype = fetch.node().outputs()[static_cast<std::size_t>(fetch.index())].dtype;
+    if (dtype == DType::String) continue;
+    throw InvalidArgumentError(
+        "SummarySaverHook: summary_op '{}' is {}, but a summary is a string tensor such as summary::scalar() gives",
+        fetch.node().name(), dtype);
+  }
   writer_ = options_.summary_writer.get();
   if (writer_ != nullptr) writer_->check_name();
   if (!options_.output_dir.empty()) writer_ = &services().writers().at(options_.output_dir);
@@ -103,14 +102,6 @@ void SummarySaverHook::on_run_failed(SessionRunContext& /*context*/, const std::
 
 void SummarySaverHook::end(SessionRef /*session*/) {
   if (writer_ != nullptr) writer_->flush();
-}
-
-void SummarySaverHook::check_summary(const Fetch& fetch) {
-  const OutputSpec& spec = fetch.node().outputs()[static_cast<std::size_t>(fetch.index())];
-  if (spec.dtype == DType::String) return;
-  throw InvalidArgumentError(
-      "SummarySaverHook: summary_op '{}' is {}, but a summary is a string tensor such as summary::scalar() gives",
-      fetch.node().name(), spec.dtype);
 }
 
 }  // namespace trainhook

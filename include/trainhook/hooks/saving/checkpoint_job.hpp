@@ -37,7 +37,6 @@ class CheckpointJob {
   TRAINHOOK_DECL CheckpointJob(std::string_view hook, CheckpointSaverOptions options, SaveStart start);
   CheckpointJob(const CheckpointJob&) = delete;
   CheckpointJob& operator=(const CheckpointJob&) = delete;
-  TRAINHOOK_DECL ~CheckpointJob();
 
   [[nodiscard]] std::string_view hook() const noexcept { return hook_; }
   [[nodiscard]] const std::string& directory() const noexcept { return options_.checkpoint_dir; }
@@ -55,7 +54,6 @@ class CheckpointJob {
 
   /// Writes the description of the graph, once per graph: a recovery does not change it.
   TRAINHOOK_DECL void describe(SessionRef session);
-  [[nodiscard]] bool is_described() const noexcept { return described_; }
 
   [[nodiscard]] TRAINHOOK_DECL bool is_due(SessionRunContext& context) const;
 
@@ -100,7 +98,6 @@ class CheckpointJob {
   TRAINHOOK_DECL void abort() noexcept;
 
  private:
-  TRAINHOOK_DECL void check_options() const;
   // The timer is not triggered by a veto, so the model is saved as soon as no hook vetoes.
   [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(SessionRef session, std::int64_t step);
   TRAINHOOK_DECL void announce(SessionRef session, std::int64_t step);

@@ -75,14 +75,14 @@ class RowFile {
   TRAINHOOK_DECL void close();
 
  private:
-  TRAINHOOK_DECL void take_lock(FileSystem& file_system);
+  /// Takes the lock, makes the directory of `target`, to which the path leads, and returns what is in the file.
+  [[nodiscard]] TRAINHOOK_DECL std::string lock_and_read(const std::string& target);
   TRAINHOOK_DECL void expect_written(std::string_view text, const std::optional<WrittenRows>& written) const;
 
   /// The length of the part to keep, and the number of rows after it.
   [[nodiscard]] TRAINHOOK_DECL std::pair<std::size_t, std::size_t> divide(std::string_view text,
-                                                                          const std::string& header,
                                                                           std::int64_t last_step);
-  TRAINHOOK_DECL void keep_copy(FileSystem& file_system, const std::string& target, const std::string& text) const;
+  TRAINHOOK_DECL void keep_copy(const std::string& target, const std::string& text) const;
   TRAINHOOK_DECL void write(const std::string& text);
 
   /// Opens the file to append to the first `kept` bytes of `text`, which is in it.

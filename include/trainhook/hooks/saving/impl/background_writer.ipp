@@ -5,8 +5,6 @@
 
 #include <trainhook/hooks/saving/background_writer.hpp>
 
-#include <utility>
-
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 

@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <typeinfo>
 #include <utility>
-#include <vector>
 
 #include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/run_record.hpp>
-#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -23,7 +21,7 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/events/session_log.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph_def/graph_def_writer.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/saving/graph_export.hpp>
 #include <trainhook/hooks/scaffold.hpp>
@@ -45,12 +43,6 @@ CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSaverOptions optio
       start_(start),
       timer_({.every_secs = options_.save_secs, .every_steps = options_.save_steps, .align = options_.align_steps},
              hook, "save_secs", "save_steps") {
-  check_options();
-}
-
-CheckpointJob::~CheckpointJob() = default;
-
-void CheckpointJob::check_options() const {
   if (options_.checkpoint_dir.empty()) {
     throw InvalidArgumentError("{}: checkpoint_dir is empty; give the directory that the checkpoints go to", hook_);
   }
@@ -122,12 +114,18 @@ void CheckpointJob::describe(SessionRef session) {
     renew_run_record(services_->file_system(), options_.checkpoint_dir, std::move(record));
   } catch (const Error& error) { log_warning("{}: a later run will not know this one: {}", hook_, error); }
   try {
-    if (options_.save_graph_def) write_graph_text(services_->file_system(), graph, options_.checkpoint_dir);
+    if (options_.save_graph_def) {
+      FileSystem& disk = services_->file_system();
+      disk.make_directories(options_.checkpoint_dir);
+      write_graph_file(disk, join_path(options_.checkpoint_dir, "graph.pbtxt"), graph, true, {.add_shapes = true});
+    }
   } catch (const Error& error) {
     if (options_.tolerated_save_failures == 0) throw;
     log_error("{}: {}/graph.pbtxt could not be written: {}", hook_, options_.checkpoint_dir, error);
   }
-  add_graph_events(services_->writers().at(options_.checkpoint_dir), graph, meta_graph_);
+  FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
+  writer.add_graph(as_graph_def(graph, {.add_shapes = true}));
+  writer.add_meta_graph(meta_graph_);
   if (!options_.save_graph_def) std::string().swap(meta_graph_);  // an assignment keeps the memory
 }
 

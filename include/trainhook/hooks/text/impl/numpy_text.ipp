@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/hooks/text/numpy_number.hpp>
 
@@ -109,31 +111,24 @@ struct ShownElements {
     return texts;
   }
 
-  [[nodiscard]] inline std::vector<std::string> texts() const;
-};
-
-std::vector<std::string> ShownElements::texts() const {
-  switch (tensor.dtype()) {
-    case DType::Float: return numbers<float>();
-    case DType::Double: return numbers<double>();
-    case DType::Half: return numbers<Half>();
-    case DType::BFloat16: return numbers<BFloat16>();
-    case DType::Int8: return integers<std::int8_t>();
-    case DType::Int16: return integers<std::int16_t>();
-    case DType::Int32: return integers<std::int32_t>();
-    case DType::Int64: return integers<std::int64_t>();
-    case DType::UInt8: return integers<std::uint8_t>();
-    case DType::UInt16: return integers<std::uint16_t>();
-    case DType::UInt32: return integers<std::uint32_t>();
-    case DType::UInt64: return integers<std::uint64_t>();
-    case DType::Complex64: return complex_numbers<float>();
-    case DType::Complex128: return complex_numbers<double>();
-    case DType::Bool: return truths();
-    case DType::String: return strings();
-    case DType::Invalid: break;
+  [[nodiscard]] std::vector<std::string> texts() const {
+    switch (tensor.dtype()) {
+      case DType::String: return strings();
+      case DType::Complex64: return complex_numbers<float>();
+      case DType::Complex128: return complex_numbers<double>();
+      default: break;
+    }
+    return visit_real(tensor, [this]<class T>(std::span<const T> /*elements*/) {
+      if constexpr (std::is_same_v<T, bool>) {
+        return truths();
+      } else if constexpr (std::is_integral_v<T>) {
+        return integers<T>();
+      } else {
+        return numbers<T>();
+      }
+    });
   }
-  return {};
-}
+};
 
 // --- Arrays --------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@
 
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -55,14 +54,12 @@ RowFile::RowFile(FileSystem& file_system, std::string path, const std::vector<st
     write(header_);
     return;
   }
-  file_system.make_directories(parent_path(target.path));
-  take_lock(file_system);
-  const std::string text = file_system.exists(path_) ? read_file(file_system, path_) : std::string();
+  const std::string text = lock_and_read(target.path);
   expect_written(text, written);
-  const auto [kept, cut] = divide(text, header_, last_step);
+  const auto [kept, cut] = divide(text, last_step);
   if (cut > 0) {
     const bool has_own_rows = written && written->size > header_.size();  // a header alone may be another run's
-    if (!has_own_rows) keep_copy(file_system, target.path, text);
+    if (!has_own_rows) keep_copy(target.path, text);
     log_info("{}: cut {} rows off {}: they are of steps after {}, which the run repeats.", format.hook, cut, path_,
              last_step);
   }
@@ -101,15 +98,14 @@ void RowFile::reopen_if_lost() {
       format_->hook, path_);
   file_.reset();
   lock_.reset();
-  file_system_->make_directories(parent_path(target_to_write(*file_system_, path_).path));
-  take_lock(*file_system_);
-  const std::string text = file_system_->exists(path_) ? read_file(*file_system_, path_) : std::string();
-  open(text, divide(text, header_, (std::numeric_limits<std::int64_t>::max)()).first);
+  const std::string text = lock_and_read(target_to_write(*file_system_, path_).path);
+  open(text, divide(text, (std::numeric_limits<std::int64_t>::max)()).first);
 }
 
-void RowFile::take_lock(FileSystem& file_system) {
+std::string RowFile::lock_and_read(const std::string& target) {
+  file_system_->make_directories(parent_path(target));
   try {
-    lock_ = file_system.lock_file(path_);
+    lock_ = file_system_->lock_file(path_);
   } catch (const UnimplementedError&) {  // then two writers are the user's to avoid
   } catch (const FailedPreconditionError&) {
     throw FailedPreconditionError(
@@ -117,6 +113,7 @@ void RowFile::take_lock(FileSystem& file_system) {
         "the hook to the chief only",
         format_->hook, path_);
   }
+  return file_system_->exists(path_) ? read_file(*file_system_, path_) : std::string();
 }
 
 void RowFile::expect_written(std::string_view text, const std::optional<WrittenRows>& written) const {
@@ -129,19 +126,18 @@ void RowFile::expect_written(std::string_view text, const std::optional<WrittenR
   }
 }
 
-std::pair<std::size_t, std::size_t> RowFile::divide(std::string_view text, const std::string& header,
-                                                    std::int64_t last_step) {
+std::pair<std::size_t, std::size_t> RowFile::divide(std::string_view text, std::int64_t last_step) {
   const std::string_view whole = text;
   const auto has_holes = [](std::string_view line) {  // bytes that never reached the disk
     return line.find('\0') != std::string_view::npos;
   };
-  if (header.starts_with(whole) || whole.find_first_not_of('\0') == std::string_view::npos)
-    return {whole == header ? whole.size() : 0, 0};
-  if (!text.starts_with(header)) {
+  if (header_.starts_with(whole) || whole.find_first_not_of('\0') == std::string_view::npos)
+    return {whole == header_ ? whole.size() : 0, 0};
+  if (!text.starts_with(header_)) {
     refuse(fmt::format("its first line is not that of the columns, which are {}; rename or remove it",
-                       std::string_view(header).substr(0, header.size() - 1)));
+                       std::string_view(header_).substr(0, header_.size() - 1)));
   }
-  text.remove_prefix(header.size());
+  text.remove_prefix(header_.size());
   std::optional<std::size_t> kept;
   std::size_t cut = 0;
   while (!text.empty()) {
@@ -160,11 +156,11 @@ std::pair<std::size_t, std::size_t> RowFile::divide(std::string_view text, const
   return {kept.value_or(whole.size()), cut};
 }
 
-void RowFile::keep_copy(FileSystem& file_system, const std::string& target, const std::string& text) const {
+void RowFile::keep_copy(const std::string& target, const std::string& text) const {
   std::unique_ptr<WritableFile> copy;
   for (int number = 1; copy == nullptr; ++number) {
     try {
-      copy = file_system.create_writable(fmt::format("{}.{}", target, number), WriteMode::Exclusive);
+      copy = file_system_->create_writable(fmt::format("{}.{}", target, number), WriteMode::Exclusive);
     } catch (const AlreadyExistsError&) {  // the next number
     }
   }
@@ -172,9 +168,9 @@ void RowFile::keep_copy(FileSystem& file_system, const std::string& target, cons
     copy->append(text);
     copy->sync();
     copy->close();
-    file_system.sync_directory(parent_path(target));  // before the rows are cut
+    file_system_->sync_directory(parent_path(target));  // before the rows are cut
   } catch (...) {
-    remove_silently(file_system, copy->path());
+    remove_silently(*file_system_, copy->path());
     throw;
   }
   log_warning("{}: whether this run wrote the rows of {} is not known; {} keeps a copy", format_->hook, path_,

@@ -10,7 +10,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/real_numbers.hpp>
-#include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_signature.hpp>
 
 namespace trainhook::detail {
 
@@ -21,7 +21,7 @@ inline bool may_be_single(const PartialShape& shape) {
 
 inline std::string_view single_value_of(DType dtype) noexcept {
   if (is_real(dtype)) return "its mean";
-  return dtype == DType::Complex64 || dtype == DType::Complex128 ? "its absolute value" : "its size";
+  return is_complex(dtype) ? "its absolute value" : "its size";
 }
 
 void expect_single_value(std::string_view hook, std::string_view value, DType dtype, const PartialShape& shape,

@@ -60,35 +60,20 @@ void append_text_elements(std::string& text, std::span<const T> elements, std::s
   text += ']';
 }
 
-template <class T>
-std::string text_of_elements(const Tensor& tensor) {
-  std::string text;
-  std::size_t room = kFirstElementsInText;
-  append_text_elements(text, tensor.data<T>(), tensor.shape().dims(), room);
-  return text;
-}
-
 std::string tensor_text(const Tensor& tensor) {
+  const auto text_of = [&tensor](auto elements) {
+    std::string text;
+    std::size_t room = kFirstElementsInText;
+    append_text_elements(text, elements, tensor.shape().dims(), room);
+    return text;
+  };
   switch (tensor.dtype()) {
-    case DType::Float: return text_of_elements<float>(tensor);
-    case DType::Double: return text_of_elements<double>(tensor);
-    case DType::Half: return text_of_elements<Half>(tensor);
-    case DType::BFloat16: return text_of_elements<BFloat16>(tensor);
-    case DType::Int8: return text_of_elements<std::int8_t>(tensor);
-    case DType::Int16: return text_of_elements<std::int16_t>(tensor);
-    case DType::Int32: return text_of_elements<std::int32_t>(tensor);
-    case DType::Int64: return text_of_elements<std::int64_t>(tensor);
-    case DType::UInt8: return text_of_elements<std::uint8_t>(tensor);
-    case DType::UInt16: return text_of_elements<std::uint16_t>(tensor);
-    case DType::UInt32: return text_of_elements<std::uint32_t>(tensor);
-    case DType::UInt64: return text_of_elements<std::uint64_t>(tensor);
-    case DType::Bool: return text_of_elements<bool>(tensor);
-    case DType::String: return text_of_elements<std::string>(tensor);
-    case DType::Complex64: return text_of_elements<std::complex<float>>(tensor);
-    case DType::Complex128: return text_of_elements<std::complex<double>>(tensor);
-    case DType::Invalid: break;
+    case DType::String: return text_of(tensor.data<std::string>());
+    case DType::Complex64: return text_of(tensor.data<std::complex<float>>());
+    case DType::Complex128: return text_of(tensor.data<std::complex<double>>());
+    case DType::Invalid: return "none";
+    default: return visit_real(tensor, text_of);
   }
-  return "none";
 }
 
 std::string json_string(std::string_view text) {
