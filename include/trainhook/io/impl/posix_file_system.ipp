@@ -27,7 +27,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file.hpp>
-#include <trainhook/io/posix_stream.hpp>
 
 namespace trainhook::detail {
 
