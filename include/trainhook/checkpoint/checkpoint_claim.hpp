@@ -51,7 +51,7 @@ class CheckpointCompanion {
     std::function<void()> after_model{};   ///< cleans up after the model's commit; must not throw
   };
 
-  TRAINHOOK_DECL virtual ~CheckpointCompanion();
+  virtual ~CheckpointCompanion() = default;
 
   /// Takes the current state, on the thread that runs the session.
   /// @param inputs of the other processes of a job, by their numbers; empty if there are none, or if they are not known
