@@ -121,9 +121,7 @@ class BundleWriter {
   TRAINHOOK_DECL void expect_complete() const;
   TRAINHOOK_DECL void add_entry(const std::string& key, const BundleEntry& entry);
   TRAINHOOK_DECL void refuse_existing();
-  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_temporary(const std::string& final_path);
-
-  // The final number of shards is unknown here; a temporary name does not need it.
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_temporary(const std::string& path);
   [[nodiscard]] TRAINHOOK_DECL std::string temporary_shard(std::uint32_t shard) const;
 
   TRAINHOOK_DECL void begin_shard(std::uint32_t number);
@@ -168,8 +166,7 @@ class BundleWriter {
   [[nodiscard]] TRAINHOOK_DECL std::string build_index(std::uint32_t shards) const;
   TRAINHOOK_DECL void write_temporary(const std::string& final_path, std::string_view contents);
 
-  void rename_to(const std::string& final_path) { rename_to(final_path, final_path); }
-  TRAINHOOK_DECL void rename_to(const std::string& final_path, const std::string& created_for);
+  TRAINHOOK_DECL void rename(const std::string& temporary, const std::string& final_path);
 
   /// bundle_protocol.hpp explains the order of the steps.
   TRAINHOOK_DECL void commit();

@@ -42,7 +42,7 @@ BundleWriter::BundleWriter(std::string prefix, BundleWriterOptions options)
   }
   try {
     for (std::uint32_t other = 1; commits() && options_.part != nullptr && other < options_.part->count; ++other)
-      temporaries_.push_back(temporary_shard(other) + temporary_suffix_);
+      temporaries_.push_back(temporary_shard(other));
     begin_shard(options_.part != nullptr ? options_.part->number : 0);
   } catch (...) {
     abandon();
@@ -145,7 +145,7 @@ void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
     throw InvalidArgumentError("checkpoint {}: part {} cannot be added; the writer of part 0 takes the others in order",
                                prefix_, number);
   }
-  const std::string path = temporary_shard(number) + temporary_suffix_;
+  const std::string path = temporary_shard(number);
   if (!detail::read_from_device([&] { return file_system_.exists(path); })) {
     throw FailedPreconditionError(
         "checkpoint {}: the file of part {} is not there; all machines of the job must share the directory {}", prefix_,
@@ -215,15 +215,14 @@ void BundleWriter::refuse_existing() {
   }
 }
 
-std::unique_ptr<WritableFile> BundleWriter::create_temporary(const std::string& final_path) {
-  const std::string path = final_path + temporary_suffix_;
+std::unique_ptr<WritableFile> BundleWriter::create_temporary(const std::string& path) {
   std::unique_ptr<WritableFile> file = file_system_.create_writable(path, WriteMode::Exclusive);
   temporaries_.push_back(path);
   return file;
 }
 
 std::string BundleWriter::temporary_shard(std::uint32_t shard) const {
-  return detail::bundle_data_path(prefix_, shard, shard + 1);
+  return detail::temporary_data_path(prefix_, shard, temporary_suffix_);
 }
 
 void BundleWriter::begin_shard(std::uint32_t number) {
@@ -299,14 +298,14 @@ std::string BundleWriter::build_index(std::uint32_t shards) const {
 }
 
 void BundleWriter::write_temporary(const std::string& final_path, std::string_view contents) {
-  const std::unique_ptr<WritableFile> file = create_temporary(final_path);
+  const std::unique_ptr<WritableFile> file = create_temporary(final_path + temporary_suffix_);
   file->append(contents);
   file->sync();
   file->close();
 }
 
-void BundleWriter::rename_to(const std::string& final_path, const std::string& created_for) {
-  file_system_.rename(created_for + temporary_suffix_, final_path);
+void BundleWriter::rename(const std::string& temporary, const std::string& final_path) {
+  file_system_.rename(temporary, final_path);
   renamed_.push_back(final_path);
 }
 
@@ -321,12 +320,11 @@ void BundleWriter::commit() {
     detail::complete_replacement(file_system_, prefix_, temporary_suffix_);
     return;
   }
-  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
-    rename_to(detail::bundle_data_path(prefix_, shard, shards_), temporary_shard(shard));
-  }
-  for (const std::string& suffix : side_files_) rename_to(prefix_ + suffix);
+  for (std::uint32_t shard = 0; shard < shards_; ++shard)
+    rename(temporary_shard(shard), detail::bundle_data_path(prefix_, shard, shards_));
+  for (const std::string& suffix : side_files_) rename(prefix_ + suffix + temporary_suffix_, prefix_ + suffix);
   file_system_.sync_directory(directory_);
-  rename_to(index_path);
+  rename(index_path + temporary_suffix_, index_path);
   file_system_.sync_directory(directory_);
 }
 
