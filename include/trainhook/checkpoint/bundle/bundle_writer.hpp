@@ -115,6 +115,15 @@ class BundleWriter {
  private:
   enum class State { Open, Written, Finished, Abandoned };
 
+  /// What fails in `act` ends this writer.
+  template <class Act>
+  auto or_abandon(const Act& act) try {
+    return act();
+  } catch (...) {
+    abandon();
+    throw;
+  }
+
   [[nodiscard]] bool commits() const noexcept { return options_.part == nullptr || options_.part->number == 0; }
   TRAINHOOK_DECL void expect_open() const;
   TRAINHOOK_DECL void check_name(const std::string& name) const;
@@ -138,7 +147,7 @@ class BundleWriter {
     const auto place = entries_.try_emplace(entries_.end(), key);  // keys mostly come in order
     if (entries_.size() == before)
       throw InvalidArgumentError("tensor {} was added to checkpoint {} before", key, prefix_);
-    try {
+    or_abandon([&] {
       if (options_.part == nullptr && options_.shard_bytes > 0 && offset_ >= options_.shard_bytes) {
         finish_shard();
         begin_shard(shards_);
@@ -150,10 +159,7 @@ class BundleWriter {
       entry.offset = offset_;
       entry.crc32c = crc32c::mask(write());
       entry.size = offset_ - entry.offset;
-    } catch (...) {
-      abandon();
-      throw;
-    }
+    });
   }
 
   TRAINHOOK_DECL std::uint32_t append_strings(std::span<const std::string> strings);

@@ -40,14 +40,11 @@ BundleWriter::BundleWriter(std::string prefix, BundleWriterOptions options)
     if (old && !old->suffix.empty()) detail::complete_replacement(file_system_, prefix_, old->suffix);
     refuse_existing();
   }
-  try {
+  or_abandon([&] {
     for (std::uint32_t other = 1; commits() && options_.part != nullptr && other < options_.part->count; ++other)
       temporaries_.push_back(temporary_shard(other));
     begin_shard(options_.part != nullptr ? options_.part->number : 0);
-  } catch (...) {
-    abandon();
-    throw;
-  }
+  });
 }
 
 void BundleWriter::add(const std::string& name, const Tensor& tensor) {
@@ -106,37 +103,24 @@ void BundleWriter::add_side_file(const std::string& suffix, std::string_view con
   }
   if (!side_files_.insert(suffix).second)
     throw InvalidArgumentError("side file {}{} was added before", prefix_, suffix);
-  try {
-    write_temporary(prefix_ + suffix, contents);
-  } catch (...) {
-    abandon();
-    throw;
-  }
+  or_abandon([&] { write_temporary(prefix_ + suffix, contents); });
 }
 
 void BundleWriter::finish() {
   expect_open();
   expect_complete();
-  try {
-    commit();
-  } catch (...) {
-    abandon();
-    throw;
-  }
+  or_abandon([&] { commit(); });
   state_ = State::Finished;
 }
 
 std::string BundleWriter::finish_part() {
   expect_open();
   if (commits()) throw FailedPreconditionError("checkpoint {}: this writer commits it; call finish()", prefix_);
-  try {
+  return or_abandon([&] {
     finish_shard();
     state_ = State::Written;
     return build_index(options_.part->count);
-  } catch (...) {
-    abandon();
-    throw;
-  }
+  });
 }
 
 void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
