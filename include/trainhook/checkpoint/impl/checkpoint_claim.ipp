@@ -5,8 +5,6 @@
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 
-#include <utility>
-
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>

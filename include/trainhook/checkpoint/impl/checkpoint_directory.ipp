@@ -12,14 +12,12 @@
 #include <exception>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
-#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 

@@ -10,7 +10,6 @@
 #include <exception>
 #include <iterator>
 #include <limits>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -6,16 +6,11 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
-#include <trainhook/checkpoint/checkpoint_source.hpp>
-#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>

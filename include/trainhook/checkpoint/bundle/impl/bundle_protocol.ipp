@@ -7,7 +7,6 @@
 
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <system_error>
 #include <vector>

@@ -13,7 +13,6 @@
 
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle/device_read.hpp>
-#include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
