@@ -25,6 +25,40 @@ namespace trainhook::detail {
 
 inline constexpr std::string_view kGeneratorsOfOps = "_trainhook/random/";
 
+/// The saved state of the saveable `name`.
+inline StateValues read_state(const CheckpointContents& contents, const std::string& name) {
+  StateValues values;
+  for (const std::string& key : contents.names(name)) {
+    if (key.size() == name.size() || key[name.size()] == '/')
+      values.set(key.substr((std::min)(name.size() + 1, key.size())), contents.read(key));
+  }
+  return values;
+}
+
+/// Adds what is the other processes', whose names have more in front.
+inline void add_parts(const CheckpointContents& contents, const std::string& name, StateValues& values) {
+  const std::string mark = fmt::format("/{}", kPartOfTensor);
+  for (const std::string& key : contents.names({})) {
+    const std::size_t part = key.find(mark);
+    const std::size_t at = part == std::string::npos ? part : key.find(name + "/");
+    if (at == std::string::npos || at > part) continue;
+    const std::string rest = key.substr(at + name.size() + 1);
+    if (values.find(rest) == nullptr) values.set(rest, contents.read(key));
+  }
+}
+
+/// @throws DataLossError if one of the `staged` is a step that no training reaches.
+inline void expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
+                            const std::string& prefix) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // counting on from there must not overflow
+  const auto found = std::ranges::find(staged, global_step, &NamedTensor::name);
+  if (found == staged.end() || found->tensor.dtype() != DType::Int64 || found->tensor.num_elements() != 1) return;
+  const std::int64_t step = found->tensor.data<std::int64_t>()[0];
+  if (step >= -kMost && step <= kMost) return;
+  throw DataLossError("checkpoint {} says that '{}' is {}, which no training reaches: it is damaged", prefix,
+                      global_step, step);
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -66,7 +100,7 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
     }
   }
   if (const std::optional<Variable> step = get_global_step(session.graph()))
-    expect_possible(step->name(), staged, contents.path());
+    detail::expect_possible(step->name(), staged, contents.path());
   std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
   for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
     StateValues state;
@@ -74,9 +108,9 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
       states.emplace_back(saveable, std::move(state));
       continue;
     }
-    if (!own.empty()) state = read_state(contents, own + saveable->name());
-    if (state.empty()) state = read_state(contents, saveable->name());
-    add_parts(contents, saveable->name(), state);
+    if (!own.empty()) state = detail::read_state(contents, own + saveable->name());
+    if (state.empty()) state = detail::read_state(contents, saveable->name());
+    detail::add_parts(contents, saveable->name(), state);
     for (const NamedTensor& entry : state.entries())
       taken.push_back(entry.name.empty() ? saveable->name() : fmt::format("{}/{}", saveable->name(), entry.name));
     states.emplace_back(saveable, std::move(state));
@@ -137,38 +171,6 @@ void Saver::refuse(const CheckpointContents& contents, const StateSpec& missing)
       : missing.is_generator           ? "generator"
                                        : "state",
       missing.name, similar);
-}
-
-StateValues Saver::read_state(const CheckpointContents& contents, const std::string& name) {
-  StateValues values;
-  for (const std::string& key : contents.names(name)) {
-    if (key.size() == name.size() || key[name.size()] == '/')
-      values.set(key.substr((std::min)(name.size() + 1, key.size())), contents.read(key));
-  }
-  return values;
-}
-
-// Those of the other processes, whose names have more in front.
-void Saver::add_parts(const CheckpointContents& contents, const std::string& name, StateValues& values) {
-  const std::string mark = fmt::format("/{}", detail::kPartOfTensor);
-  for (const std::string& key : contents.names({})) {
-    const std::size_t part = key.find(mark);
-    const std::size_t at = part == std::string::npos ? part : key.find(name + "/");
-    if (at == std::string::npos || at > part) continue;
-    const std::string rest = key.substr(at + name.size() + 1);
-    if (values.find(rest) == nullptr) values.set(rest, contents.read(key));
-  }
-}
-
-void Saver::expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
-                            const std::string& prefix) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // counting on from there must not overflow
-  const auto found = std::ranges::find(staged, global_step, &NamedTensor::name);
-  if (found == staged.end() || found->tensor.dtype() != DType::Int64 || found->tensor.num_elements() != 1) return;
-  const std::int64_t step = found->tensor.data<std::int64_t>()[0];
-  if (step >= -kMost && step <= kMost) return;
-  throw DataLossError("checkpoint {} says that '{}' is {}, which no training reaches: it is damaged", prefix,
-                      global_step, step);
 }
 
 }  // namespace trainhook
