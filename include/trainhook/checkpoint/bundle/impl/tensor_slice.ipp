@@ -6,6 +6,7 @@
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 
 #include <charconv>
+#include <numeric>
 #include <system_error>
 #include <vector>
 
@@ -114,33 +115,23 @@ std::optional<std::pair<std::size_t, std::size_t>> find_overlap(std::span<const 
   if (regions.empty()) return std::nullopt;
   // Swept along the axis with the most different starts, few regions are open at a time: regions that share no element
   // begin in different places.
-  using Starts = std::vector<std::pair<std::int64_t, std::size_t>>;  // and the region that has it
-  const auto starts_along = [&](std::size_t axis) {
-    Starts starts;
-    for (std::size_t i = 0; i < regions.size(); ++i) starts.emplace_back(regions[i][axis].start, i);
+  const auto count_starts = [&](std::size_t axis) {
+    std::vector<std::int64_t> starts;
+    for (const TensorSlice& region : regions) starts.push_back(region[axis].start);
     std::ranges::sort(starts);
-    return starts;
-  };
-  const auto count_different = [](const Starts& sorted) {
-    std::size_t count = 1;
-    for (std::size_t i = 1; i < sorted.size(); ++i) {
-      if (sorted[i].first != sorted[i - 1].first) ++count;
-    }
-    return count;
+    return std::unique(starts.begin(), starts.end()) - starts.begin();
   };
   std::size_t swept = 0;
-  Starts order = starts_along(swept);
   for (std::size_t axis = 1; axis < regions[0].rank(); ++axis) {
-    Starts starts = starts_along(axis);
-    if (count_different(starts) <= count_different(order)) continue;
-    order = std::move(starts);
-    swept = axis;
+    if (count_starts(axis) > count_starts(swept)) swept = axis;
   }
+  std::vector<std::size_t> order(regions.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return regions[i][swept].start; });
   std::vector<std::size_t> open;
-  for (const auto& [first, next] : order) {
-    const std::int64_t start = first;  // clang 14 does not capture a structured binding
+  for (const std::size_t next : order) {
     std::erase_if(open, [&](std::size_t i) {
-      return regions[i].rank() > 0 && regions[i][swept].start + regions[i][swept].length <= start;
+      return regions[i].rank() > 0 && regions[i][swept].start + regions[i][swept].length <= regions[next][swept].start;
     });
     for (const std::size_t other : open) {
       if (intersection(regions[other], regions[next])) return std::pair(other, next);
