@@ -182,9 +182,6 @@ class Saver {
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> saveables(const Graph& graph) const;
 
-  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<CheckpointContents> open(const CheckpointSource& from,
-                                                                        BundleFiles files) const;
-
   // The name of this piece of state in the checkpoint, with the right dtype and shape; nothing if it is missing and may
   // be.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> find_entry(const CheckpointContents& contents,

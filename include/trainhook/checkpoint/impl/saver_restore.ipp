@@ -66,7 +66,13 @@ namespace trainhook {
 void Saver::restore(SessionRef session, const CheckpointSource& from, const std::string& own,
                     const std::function<bool(const std::string& name)>& keeps, bool resumes) const {
   const BundleFiles files = detail::VariableSlices(session.graph()).files_of_restore(own.empty());
-  restore(session, *open(from, files), own, keeps, resumes);
+  std::unique_ptr<CheckpointContents> contents;
+  try {
+    contents = from.open(options_.format, file_system(), files);
+  } catch (const NotFoundError& error) {
+    throw InvalidArgumentError("{} is not a valid checkpoint: {}", from.path(), error.what());
+  }
+  restore(session, *contents, own, keeps, resumes);
 }
 
 void Saver::restore(SessionRef session, const CheckpointContents& contents, const std::string& own,
@@ -128,12 +134,6 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
                 contents.path(), lacking.size(), lacking.size() == 1 ? "generator" : "generators",
                 detail::list_names(lacking));
   }
-}
-
-std::unique_ptr<CheckpointContents> Saver::open(const CheckpointSource& from, BundleFiles files) const try {
-  return from.open(options_.format, file_system(), files);
-} catch (const NotFoundError& error) {
-  throw InvalidArgumentError("{} is not a valid checkpoint: {}", from.path(), error.what());
 }
 
 std::optional<std::string> Saver::find_entry(const CheckpointContents& contents, const StateSpec& spec,
