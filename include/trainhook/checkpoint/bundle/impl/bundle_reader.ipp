@@ -93,17 +93,12 @@ void BundleReader::verify(std::string_view beginning) const {
 void BundleReader::read_index(FileSystem& file_system) {
   const detail::TableReader table(detail::read_from_device([&] { return read_file(file_system, index_path_); }),
                                   index_path_);
-  bool first = true;
   table.for_each([&](std::string_view key, std::string_view value) {
-    if (first) {
-      if (!key.empty()) throw DataLossError("checkpoint {} is damaged: it has no header", index_path_);
-      num_shards_ = detail::decode_bundle_header(value, index_path_);
-      first = false;
-    } else {
-      add_entry(key, value);
-    }
+    if (num_shards_ > 0) return add_entry(key, value);
+    if (!key.empty()) throw DataLossError("checkpoint {} is damaged: it has no header", index_path_);
+    num_shards_ = detail::decode_bundle_header(value, index_path_);
   });
-  if (first) throw DataLossError("checkpoint {} is damaged: it is empty", index_path_);
+  if (num_shards_ == 0) throw DataLossError("checkpoint {} is damaged: it is empty", index_path_);
 }
 
 void BundleReader::add_entry(std::string_view key, std::string_view value) {
