@@ -343,10 +343,7 @@ class RulesPolicy final : public RestorePolicy {
     const VariableSlices slices(session.graph());
     const auto original = source.open(saver.options().format, file_system, slices.files_of_restore(own.empty()));
     Model model;
-    for (StateSpec& spec : saver.chosen_state(session)) {
-      std::string name = spec.name;
-      model.emplace(std::move(name), std::move(spec));
-    }
+    for (const StateSpec& spec : saver.chosen_state(session)) model.emplace(spec.name, spec);
     const bool begins = !rules_.from.empty();
     const bool was_followed = !begins && fits(*original, model, slices, own);
     const FittedContents fitted(*original, rules_, session, model, own, was_followed);
