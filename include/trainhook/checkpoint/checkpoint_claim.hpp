@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <trainhook/checkpoint/directory_hold.hpp>
@@ -51,7 +50,7 @@ class CheckpointCompanion {
     std::function<void()> after_model{};   ///< cleans up after the model's commit; must not throw
   };
 
-  TRAINHOOK_DECL virtual ~CheckpointCompanion();
+  virtual ~CheckpointCompanion() = default;
 
   /// Takes the current state, on the thread that runs the session.
   /// @param inputs of the other processes of a job, by their numbers; empty if there are none, or if they are not known
@@ -90,22 +89,10 @@ struct CheckpointClaim {
     if (hold != nullptr) hold->keep(context);
   }
 
-  /// What the companions of one save have taken.
-  class Taken {
-   public:
-    void add(CheckpointCompanion::Commit commit) { commits_.push_back(std::move(commit)); }
-
-    /// As each companion's.
-    TRAINHOOK_DECL void before_model() const;
-    TRAINHOOK_DECL void after_model() const;
-
-   private:
-    std::vector<CheckpointCompanion::Commit> commits_;
-  };
-
-  /// Takes the state of all companions, on the thread that runs the session; `inputs` as there.
-  [[nodiscard]] TRAINHOOK_DECL Taken take_companions(SessionRef session, std::int64_t global_step,
-                                                     const std::vector<Snapshot>& inputs) const;
+  /// Takes the state of all companions, on the thread that runs the session; `inputs` as there. Each part of the
+  /// result calls that part of each companion's.
+  [[nodiscard]] TRAINHOOK_DECL CheckpointCompanion::Commit take_companions(SessionRef session, std::int64_t global_step,
+                                                                           const std::vector<Snapshot>& inputs) const;
 
   /// Call it before each commit, on any thread. @throws FailedPreconditionError if another process has taken the
   /// directory over.

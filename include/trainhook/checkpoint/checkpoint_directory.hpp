@@ -156,7 +156,7 @@ class Retention {
   TRAINHOOK_DECL void adopt_newer();
   TRAINHOOK_DECL void adopt_unlisted(const std::string& prefix);
 
-  TRAINHOOK_DECL void forget(std::string_view base);
+  TRAINHOOK_DECL void keep(const ListedCheckpoint& newest);  // instead of another one of that name
   TRAINHOOK_DECL void let_go(double now);
   TRAINHOOK_DECL void choose(double now);
   TRAINHOOK_DECL void settle(double now);

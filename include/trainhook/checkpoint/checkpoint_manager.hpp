@@ -61,7 +61,6 @@ class CheckpointManager {
   TRAINHOOK_DECL std::optional<std::string> restore_or_initialize(SessionRef session);
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
   [[nodiscard]] TRAINHOOK_DECL std::int64_t step_of(SessionRef session) const;
   [[nodiscard]] TRAINHOOK_DECL std::int64_t next_number() const;
   [[nodiscard]] TRAINHOOK_DECL std::string save_path() const;

@@ -73,8 +73,6 @@ class CheckpointsIterator {
   [[nodiscard]] static std::default_sentinel_t end() noexcept { return {}; }
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
-
   std::string checkpoint_dir_;
   Options options_;
   std::string last_;

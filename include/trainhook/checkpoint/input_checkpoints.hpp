@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
@@ -36,9 +35,7 @@ namespace trainhook::detail {
 class InputCheckpoints final : public CheckpointCompanion, public std::enable_shared_from_this<InputCheckpoints> {
  public:
   TRAINHOOK_DECL InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename,
-                                  InputFiles::Process process);
-  InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename)
-      : InputCheckpoints(file_system, std::move(basename), std::move(latest_filename), InputFiles::Process()) {}
+                                  InputFiles::Process process = {});
 
   /// From now on, saves with the checkpoints of that hook.
   TRAINHOOK_DECL void follow(const std::shared_ptr<CheckpointClaim>& model);
@@ -83,9 +80,6 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
  private:
   using File = InputFiles::File;
-
-  // Restores the first of those that `InputFiles::find` gives.
-  TRAINHOOK_DECL void restore_first(SessionRef session, const std::vector<std::string>& prefixes) const;
 
   // Restores the newest undamaged file before `step`. Returns its step, or nothing if there is none.
   TRAINHOOK_DECL std::optional<std::int64_t> restore_earlier(SessionRef session, std::int64_t step) const;

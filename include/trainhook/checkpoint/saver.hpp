@@ -182,9 +182,6 @@ class Saver {
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> saveables(const Graph& graph) const;
 
-  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<CheckpointContents> open(const CheckpointSource& from,
-                                                                        BundleFiles files) const;
-
   // The name of this piece of state in the checkpoint, with the right dtype and shape; nothing if it is missing and may
   // be.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> find_entry(const CheckpointContents& contents,
@@ -195,11 +192,6 @@ class Saver {
   // Of an open checkpoint that was restored, all but the names that were `taken`.
   TRAINHOOK_DECL void set_left_over(const CheckpointContents& contents, std::vector<std::string> taken) const;
 
-  // The saved state of the saveable `name`.
-  TRAINHOOK_DECL static StateValues read_state(const CheckpointContents& contents, const std::string& name);
-  TRAINHOOK_DECL static void add_parts(const CheckpointContents& contents, const std::string& name,
-                                       StateValues& values);
-
   enum class Values { Now, Deferred, OneAtATime };
 
   // With `OneAtATime` it has no values of the session: `commit` reads them from it.
@@ -209,8 +201,6 @@ class Saver {
   TRAINHOOK_DECL void expect_entries(std::string_view what_for, std::size_t count) const;
 
   TRAINHOOK_DECL void validate(const SaveRequest& request) const;
-  TRAINHOOK_DECL static void expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
-                                             const std::string& prefix);
   TRAINHOOK_DECL detail::Retention& retention(const std::string& save_path, const std::string& latest_filename);
 
   SaverOptions options_;

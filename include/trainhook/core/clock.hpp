@@ -50,6 +50,9 @@ namespace detail {
 /// The clock of an option, which is null unless somebody chose one.
 [[nodiscard]] inline Clock& given_or_system(Clock* given) { return given != nullptr ? *given : system_clock(); }
 
+/// Waits until `clock.monotonic_now()` reaches `deadline`.
+TRAINHOOK_DECL void sleep_until(Clock& clock, Duration deadline);
+
 }  // namespace detail
 }  // namespace trainhook
 

@@ -3,7 +3,6 @@
 /// CRC32C (Castagnoli), the checksum of records, tables and tensors, and the masked form that files store.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,36 +13,11 @@
 namespace trainhook::crc32c {
 namespace detail {
 
-/// The polynomial. All polynomials in this file have their lowest power in the highest bit.
-inline constexpr std::uint32_t kPolynomial = 0x82f63b78u;
-
-/// Multiplies by x, which advances by one bit.
-constexpr std::uint32_t times_x(std::uint32_t value) noexcept {
-  return (value >> 1) ^ ((value & 1) != 0 ? kPolynomial : 0u);
-}
-
-/// The product of two polynomials modulo the CRC's polynomial.
-constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) noexcept {
-  std::uint32_t product = 0;
-  for (std::uint32_t bit = 0x80000000u; bit != 0; bit >>= 1) {
-    product ^= (a & bit) != 0 ? b : 0u;
-    b = times_x(b);
-  }
-  return product;
-}
-
-using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
-
-/// `tables[k][b]`: the effect of byte b on the register if k more bytes follow it.
-TRAINHOOK_DECL const Tables& tables() noexcept;
-
 /// The version for any processor: eight table look-ups for eight bytes.
 TRAINHOOK_DECL std::uint32_t extend_by_table(std::uint32_t crc, std::span<const std::byte> bytes) noexcept;
 
 #if defined(__x86_64__)
 TRAINHOOK_DECL bool has_instruction() noexcept;
-TRAINHOOK_DECL __attribute__((target("sse4.2,crc32"))) std::uint64_t step(std::uint64_t state,
-                                                                          const std::byte* from) noexcept;
 TRAINHOOK_DECL __attribute__((target("sse4.2,crc32"))) std::uint32_t extend_by_instruction(
     std::uint32_t crc, std::span<const std::byte> bytes) noexcept;
 #else

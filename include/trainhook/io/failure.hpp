@@ -17,10 +17,8 @@
 /// random_number.hpp.
 #pragma once
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <trainhook/core/error.hpp>
@@ -59,9 +57,6 @@ enum class OnFailure : std::uint8_t {
 [[nodiscard]] TRAINHOOK_DECL OnFailure on_failure(SystemCall call, int number) noexcept;
 
 [[nodiscard]] TRAINHOOK_DECL ErrnoMeaning errno_meaning(int number) noexcept;
-
-/// The system's name for an errno value, and what to do: `Permission denied (check owner ...)`.
-[[nodiscard]] TRAINHOOK_DECL std::string errno_text(int number);
 
 /// @throws the error that belongs to the errno value; its message names the operation, the path and what to do.
 [[noreturn]] TRAINHOOK_DECL void throw_errno(std::string_view operation, std::string_view path, int number);

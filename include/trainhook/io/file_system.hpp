@@ -23,7 +23,7 @@ class WritableFile {
   WritableFile() = default;
   WritableFile(const WritableFile&) = delete;
   WritableFile& operator=(const WritableFile&) = delete;
-  TRAINHOOK_DECL virtual ~WritableFile();
+  virtual ~WritableFile() = default;
 
   [[nodiscard]] virtual const std::string& path() const noexcept = 0;
 
@@ -37,7 +37,7 @@ class WritableFile {
 
   /// Reserves disk space for a file of `bytes` bytes in all; its size does not change. The default does nothing, as
   /// does a file system that cannot reserve space. @throws ResourceExhaustedError if there is not enough space.
-  TRAINHOOK_DECL virtual void reserve(std::uint64_t bytes);
+  virtual void reserve(std::uint64_t /*bytes*/) {}
 
   /// Returns when the bytes are on the disk. After a failure none of the file's bytes are safe and every later call
   /// throws, because a second fsync would falsely succeed: write the data again, to another file.
@@ -54,7 +54,7 @@ class ReadableFile {
   ReadableFile() = default;
   ReadableFile(const ReadableFile&) = delete;
   ReadableFile& operator=(const ReadableFile&) = delete;
-  TRAINHOOK_DECL virtual ~ReadableFile();
+  virtual ~ReadableFile() = default;
 
   [[nodiscard]] virtual const std::string& path() const noexcept = 0;
 
@@ -72,11 +72,11 @@ class FileLock {
   FileLock() = default;
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  TRAINHOOK_DECL virtual ~FileLock();
+  virtual ~FileLock() = default;
 
   /// False if the lock no longer protects anything: the file was removed, so others can lock a new one of the same
   /// name, or this process is a forked child of the one that holds the lock.
-  [[nodiscard]] TRAINHOOK_DECL virtual bool is_current() const;
+  [[nodiscard]] virtual bool is_current() const { return true; }
 };
 
 enum class WriteMode {
@@ -110,7 +110,7 @@ class FileSystem {
   FileSystem() = default;
   FileSystem(const FileSystem&) = delete;
   FileSystem& operator=(const FileSystem&) = delete;
-  TRAINHOOK_DECL virtual ~FileSystem();
+  virtual ~FileSystem() = default;
 
   [[nodiscard]] virtual std::unique_ptr<ReadableFile> open_readable(const std::string& path) = 0;
 
@@ -130,7 +130,7 @@ class FileSystem {
   /// This file system for a program that changes its current directory: relative paths start where they start now.
   /// Messages name the paths as they are given. The result lives as long as this file system. The default returns this
   /// one, which is right if the current directory does not matter.
-  [[nodiscard]] TRAINHOOK_DECL virtual FileSystem& at_current_directory();
+  [[nodiscard]] virtual FileSystem& at_current_directory() { return *this; }
 
   /// Whether a file or directory of that name exists.
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;

@@ -13,9 +13,7 @@ namespace trainhook {
 
 namespace detail {
 
-[[nodiscard]] constexpr bool is_absolute_path(std::string_view path) noexcept {
-  return !path.empty() && path.front() == '/';
-}
+[[nodiscard]] constexpr bool is_absolute_path(std::string_view path) noexcept { return path.starts_with('/'); }
 
 /// Removes `.`, repeated and trailing slashes from a path.
 [[nodiscard]] TRAINHOOK_DECL std::string plain_path(std::string_view path);

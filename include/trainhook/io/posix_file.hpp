@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// File descriptors. For PosixFileSystem.
+/// File descriptors, files, links, and the pipes and devices that are only appended to. For PosixFileSystem.
 #pragma once
 
 #include <unistd.h>
@@ -66,8 +66,15 @@ TRAINHOOK_DECL void sync_posix_directory(const PosixPath& path);
 /// Opens a regular file at its end; creates it if it is missing.
 [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> append_to_posix_file(const PosixPath& path);
 
+/// Implements `FileSystem::open_appendable`. A pipe whose reader is gone is an error and no SIGPIPE.
+[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> open_posix_appendable(const PosixPath& path);
+
+/// Implements `FileSystem::resolve`.
+[[nodiscard]] TRAINHOOK_DECL PathTarget resolve_posix_path(PosixPath path);
+
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/io/impl/posix_file.ipp>
+#include <trainhook/io/impl/posix_stream.ipp>
 #endif

@@ -14,10 +14,6 @@
 
 namespace trainhook {
 
-namespace detail {
-struct PosixPath;
-}
-
 /// The disk of this machine. It has no state that changes.
 class PosixFileSystem final : public FileSystem {
  public:
@@ -56,9 +52,6 @@ class PosixFileSystem final : public FileSystem {
 [[nodiscard]] TRAINHOOK_DECL FileSystem& posix_file_system();
 
 namespace detail {
-
-/// Implements `FileSystem::lock_file` with `flock`.
-[[nodiscard]] TRAINHOOK_DECL std::unique_ptr<FileLock> lock_posix_file(const PosixPath& path);
 
 /// The file system of an option, which is null unless somebody chose one, for a program that changes its current
 /// directory. Ask once, where a session or a writer is made.

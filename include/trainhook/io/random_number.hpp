@@ -9,9 +9,6 @@
 
 namespace trainhook::detail {
 
-/// For a system that gives no random bytes: mixes the process, the moment, and where its stack happens to be.
-[[nodiscard]] TRAINHOOK_DECL std::uint64_t mixed_number() noexcept;
-
 /// A number that differs between calls, processes and machines, also in a sandbox that refuses the system's random
 /// bytes. It must not decide what a seed of the user decides.
 [[nodiscard]] TRAINHOOK_DECL std::uint64_t random_number() noexcept;

@@ -42,7 +42,6 @@ class RecordWriter {
 
  private:
   std::unique_ptr<WritableFile> file_;
-  std::string record_;
 };
 
 }  // namespace trainhook::detail

@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include <trainhook/core/linkage.hpp>
+#include <trainhook/core/coding.hpp>
 
 namespace trainhook::detail {
 
@@ -41,12 +41,15 @@ struct BlockHandle {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 
-  TRAINHOOK_DECL void append_to(std::string& text) const;
-  [[nodiscard]] TRAINHOOK_DECL static std::optional<BlockHandle> take(std::string_view& text) noexcept;
+  void append_to(std::string& text) const {
+    append_varint(text, offset);
+    append_varint(text, size);
+  }
+  [[nodiscard]] static std::optional<BlockHandle> take(std::string_view& text) noexcept {
+    const std::optional<std::uint64_t> offset = take_varint(text);
+    const std::optional<std::uint64_t> size = offset ? take_varint(text) : std::nullopt;
+    return size ? std::optional(BlockHandle{*offset, *size}) : std::nullopt;
+  }
 };
 
 }  // namespace trainhook::detail
-
-#ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/io/impl/table_format.ipp>
-#endif

@@ -49,8 +49,7 @@ class TableReader {
   /// during the call.
   template <class Take>
   void for_each(Take&& take) const {
-    std::string last_key;
-    bool first = true;
+    std::optional<std::string> last_key;
     std::uint64_t key_bytes = 0;
     std::uint64_t end = 0;  // of the blocks read so far
     std::string unpacked;
@@ -59,19 +58,18 @@ class TableReader {
       std::string_view text = index.value();
       const std::optional<BlockHandle> handle = BlockHandle::take(text);
       if (!handle || !text.empty()) throw damaged("an index entry names no block");
-      if ((!first && index.key() < last_key) || handle->offset < end) throw damaged("its index is out of order");
+      if ((last_key && index.key() < *last_key) || handle->offset < end) throw damaged("its index is out of order");
       BlockIterator entries(block(*handle, unpacked), what_);
       end = handle->offset + handle->size;
       while (entries.next()) {
-        if (!first && entries.key() <= last_key) throw damaged("its keys are out of order");
+        if (last_key && entries.key() <= *last_key) throw damaged("its keys are out of order");
         // Shared prefixes can expand to the square of the file's size; no real file comes near this limit.
         key_bytes += entries.key().size();
         if (key_bytes / kMostUnfolding > contents_.size()) throw damaged("its keys unfold to many times its size");
         take(std::string_view(entries.key()), entries.value());
         last_key = entries.key();
-        first = false;
       }
-      if (!first && last_key > index.key()) throw damaged("a block holds keys above those that the index gives it");
+      if (last_key && *last_key > index.key()) throw damaged("a block holds keys above those that the index gives it");
     }
   }
 

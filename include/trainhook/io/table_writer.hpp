@@ -67,8 +67,7 @@ class TableWriter {
   BlockBuilder block_{kRestartInterval};
   BlockBuilder index_{kIndexRestartInterval};
   std::optional<BlockHandle> waiting_;  // a finished data block; its index key depends on the key that follows
-  std::string last_key_;
-  bool has_key_ = false;
+  std::optional<std::string> last_key_;
 };
 
 }  // namespace trainhook::detail

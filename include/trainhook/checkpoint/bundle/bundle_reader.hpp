@@ -73,7 +73,7 @@ class BundleReader {
 
   /// Checks that all slices of a tensor exist and that no two share elements or bytes, so that the tensor is not larger
   /// than its files.
-  TRAINHOOK_DECL void check_slices(std::string_view name, const BundleEntry& entry) const;
+  TRAINHOOK_DECL void check_slices(std::string_view name, const BundleEntry& entry);
 
   [[nodiscard]] TRAINHOOK_DECL const BundleEntry& readable_entry(std::string_view name) const;
 
@@ -92,9 +92,9 @@ class BundleReader {
                                                      std::string_view problem) const;
   TRAINHOOK_DECL void expect_checksum(std::string_view name, const BundleEntry& entry, std::uint32_t crc) const;
 
-  /// Fills `into` and returns the checksum extended over it.
-  TRAINHOOK_DECL std::uint32_t read_with_checksum(std::string_view name, const BundleEntry& entry, std::uint64_t offset,
-                                                  std::uint32_t crc, std::span<std::byte> into) const;
+  /// Fills `into` with the bytes of the entry and returns their checksum.
+  TRAINHOOK_DECL std::uint32_t read_with_checksum(std::string_view name, const BundleEntry& entry,
+                                                  std::span<std::byte> into) const;
 
   TRAINHOOK_DECL void read_strings(std::string_view name, const BundleEntry& entry,
                                    std::span<std::string> strings) const;

@@ -115,15 +115,22 @@ class BundleWriter {
  private:
   enum class State { Open, Written, Finished, Abandoned };
 
+  /// What fails in `act` ends this writer.
+  template <class Act>
+  auto or_abandon(const Act& act) try {
+    return act();
+  } catch (...) {
+    abandon();
+    throw;
+  }
+
   [[nodiscard]] bool commits() const noexcept { return options_.part == nullptr || options_.part->number == 0; }
   TRAINHOOK_DECL void expect_open() const;
   TRAINHOOK_DECL void check_name(const std::string& name) const;
   TRAINHOOK_DECL void expect_complete() const;
   TRAINHOOK_DECL void add_entry(const std::string& key, const BundleEntry& entry);
   TRAINHOOK_DECL void refuse_existing();
-  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_temporary(const std::string& final_path);
-
-  // The final number of shards is unknown here; a temporary name does not need it.
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<WritableFile> create_temporary(const std::string& path);
   [[nodiscard]] TRAINHOOK_DECL std::string temporary_shard(std::uint32_t shard) const;
 
   TRAINHOOK_DECL void begin_shard(std::uint32_t number);
@@ -140,7 +147,7 @@ class BundleWriter {
     const auto place = entries_.try_emplace(entries_.end(), key);  // keys mostly come in order
     if (entries_.size() == before)
       throw InvalidArgumentError("tensor {} was added to checkpoint {} before", key, prefix_);
-    try {
+    or_abandon([&] {
       if (options_.part == nullptr && options_.shard_bytes > 0 && offset_ >= options_.shard_bytes) {
         finish_shard();
         begin_shard(shards_);
@@ -152,10 +159,7 @@ class BundleWriter {
       entry.offset = offset_;
       entry.crc32c = crc32c::mask(write());
       entry.size = offset_ - entry.offset;
-    } catch (...) {
-      abandon();
-      throw;
-    }
+    });
   }
 
   TRAINHOOK_DECL std::uint32_t append_strings(std::span<const std::string> strings);
@@ -168,8 +172,7 @@ class BundleWriter {
   [[nodiscard]] TRAINHOOK_DECL std::string build_index(std::uint32_t shards) const;
   TRAINHOOK_DECL void write_temporary(const std::string& final_path, std::string_view contents);
 
-  void rename_to(const std::string& final_path) { rename_to(final_path, final_path); }
-  TRAINHOOK_DECL void rename_to(const std::string& final_path, const std::string& created_for);
+  TRAINHOOK_DECL void rename(const std::string& temporary, const std::string& final_path);
 
   /// bundle_protocol.hpp explains the order of the steps.
   TRAINHOOK_DECL void commit();

@@ -43,8 +43,8 @@ struct BundleEntry {
   std::uint64_t offset = 0;  ///< of the first byte in the shard
   std::uint64_t size = 0;    ///< bytes stored
   std::uint32_t crc32c = 0;  ///< masked
-  std::vector<TensorSlice>
-      slices{};  ///< the pieces in which a partitioned variable is stored; its shard, offset and size are then 0
+  /// The pieces in which a partitioned variable is stored; its shard, offset and size are then 0.
+  std::vector<TensorSlice> slices{};
   std::optional<Unsupported> unsupported{};
 };
 
@@ -52,8 +52,8 @@ namespace detail {
 
 static_assert(std::endian::native == std::endian::little, "bundles are copies of memory, which must be little-endian");
 
-inline constexpr std::size_t kBundleChunk =
-    1024 * 1024;  // read or written at once, so that it stays in the cache between checksum and disk
+// Read or written at once, so that it stays in the cache between checksum and disk.
+inline constexpr std::size_t kBundleChunk = 1024 * 1024;
 
 TRAINHOOK_DECL std::string bundle_index_path(std::string_view prefix);
 TRAINHOOK_DECL std::string bundle_data_path(std::string_view prefix, std::uint32_t shard, std::uint32_t num_shards);

@@ -21,8 +21,6 @@
 
 namespace trainhook::detail {
 
-CheckpointCompanion::~CheckpointCompanion() = default;
-
 inline void log_what_was_finished(const InterruptedSaves& found, const std::string& directory) {
   for (const std::string& prefix : found.replaced)
     log_info("Checkpoint {} was being replaced when its writer was killed; the new one is in place now.", prefix);
@@ -47,19 +45,17 @@ inline void log_what_was_finished(const InterruptedSaves& found, const std::stri
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
-CheckpointClaim::Taken CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step,
-                                                        const std::vector<Snapshot>& inputs) const {
-  Taken taken;
-  for (const auto& companion : companions) taken.add(companion->take(session, global_step, inputs));
-  return taken;
-}
-
-void CheckpointClaim::Taken::before_model() const {
-  for (const CheckpointCompanion::Commit& commit : commits_) commit.before_model();
-}
-
-void CheckpointClaim::Taken::after_model() const {
-  for (const CheckpointCompanion::Commit& commit : commits_) commit.after_model();
+CheckpointCompanion::Commit CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step,
+                                                             const std::vector<Snapshot>& inputs) const {
+  std::vector<CheckpointCompanion::Commit> taken;
+  for (const auto& companion : companions) taken.push_back(companion->take(session, global_step, inputs));
+  const auto before = [taken] {
+    for (const CheckpointCompanion::Commit& one : taken) one.before_model();
+  };
+  const auto after = [taken] {
+    for (const CheckpointCompanion::Commit& one : taken) one.after_model();
+  };
+  return {.before_model = before, .after_model = after};
 }
 
 std::shared_ptr<DirectoryHold> take_directory(SessionServices& services, const CheckpointClaim& wanted) {

@@ -12,14 +12,12 @@
 #include <exception>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
-#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 
@@ -211,8 +209,7 @@ void Retention::begin(const std::string& prefix) {
 
 void Retention::add(const std::string& prefix, double time) {
   if (keeps_all()) kept_.clear();
-  forget(base_name(prefix));
-  kept_.push_back({prefix, time, true});
+  keep({prefix, time, true});
   settle(time);
 }
 
@@ -268,8 +265,7 @@ void Retention::replace(const std::vector<std::string>& prefixes) {
       continue;
     }
     if (!checkpoint_exists(file_system(), prefix)) continue;
-    forget(base_name(prefix));
-    kept_.push_back({prefix, written_at(prefix), false});
+    keep({prefix, written_at(prefix), false});
   }
 }
 
@@ -308,8 +304,7 @@ void Retention::adopt_listed() {
       continue;
     }
     const bool has_stamp = stamped && i < state.all_model_checkpoint_timestamps.size();
-    forget(base_name(prefix));
-    kept_.push_back({prefix, has_stamp ? state.all_model_checkpoint_timestamps[i] : written_at(prefix), has_stamp});
+    keep({prefix, has_stamp ? state.all_model_checkpoint_timestamps[i] : written_at(prefix), has_stamp});
   }
   if (foreign.empty()) return;
   log_warning(
@@ -357,15 +352,15 @@ void Retention::adopt_unlisted(const std::string& prefix) {
       "Checkpoint {} is not listed in {}: "
       "its writer was killed before it could list it. It counts as saved from now on.",
       prefix, state_file());
-  forget(base_name(prefix));
-  kept_.push_back({prefix, written_at(prefix), false});
+  keep({prefix, written_at(prefix), false});
   is_listed_ = false;
 }
 
-void Retention::forget(std::string_view base) {
-  const auto is_it = [&](const ListedCheckpoint& kept) { return base_name(kept.prefix) == base; };
+void Retention::keep(const ListedCheckpoint& newest) {
+  const auto is_it = [&](const ListedCheckpoint& one) { return base_name(one.prefix) == base_name(newest.prefix); };
   std::erase_if(kept_, is_it);
   std::erase_if(doomed_, is_it);
+  kept_.push_back(newest);
 }
 
 void Retention::let_go(double now) {

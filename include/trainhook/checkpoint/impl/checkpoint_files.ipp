@@ -34,12 +34,11 @@ std::vector<double> get_checkpoint_mtimes(FileSystem& file_system, const std::ve
 std::optional<std::int64_t> step_of_checkpoint(std::string_view prefix) noexcept {
   const std::string_view base = base_name(prefix);
   const std::size_t dash = base.rfind('-');
-  if (dash == std::string_view::npos || dash + 1 == base.size()) return std::nullopt;
+  if (dash == std::string_view::npos) return std::nullopt;
   const std::string_view digits = base.substr(dash + 1);
-  if (digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  return error == std::errc{} ? std::optional(step) : std::nullopt;
+  return error == std::errc{} && end == digits.data() + digits.size() ? std::optional(step) : std::nullopt;
 }
 
 std::vector<std::string> checkpoints_on_disk(FileSystem& file_system, const std::string& directory,

@@ -49,9 +49,7 @@ CheckpointManager::CheckpointManager(std::string directory, std::optional<int> m
                                      CheckpointManagerOptions options)
     : directory_(std::move(directory)),
       options_(std::move(options)),
-      saver_(detail::saver_options(max_to_keep, options_)) {
-  options_.file_system = &saver_.file_system();
-}
+      saver_(detail::saver_options(max_to_keep, options_)) {}
 
 std::optional<std::string> CheckpointManager::save(SessionRef session, std::optional<std::int64_t> checkpoint_number,
                                                    bool check_interval) {
@@ -69,17 +67,17 @@ std::optional<std::string> CheckpointManager::save(SessionRef session, std::opti
 }
 
 std::optional<std::string> CheckpointManager::latest_checkpoint() const {
-  return trainhook::latest_checkpoint(file_system(), directory_);
+  return trainhook::latest_checkpoint(saver_.file_system(), directory_);
 }
 
 std::vector<std::string> CheckpointManager::checkpoints() const {
   const detail::RetentionPolicy policy{.max_to_keep = saver_.options().max_to_keep};
-  return detail::Retention(file_system(), save_path(), kLatestFilename, policy).prefixes();
+  return detail::Retention(saver_.file_system(), save_path(), kLatestFilename, policy).prefixes();
 }
 
 std::optional<std::string> CheckpointManager::restore_or_initialize(SessionRef session) {
   const std::vector<std::string> candidates =
-      detail::checkpoint_candidates(file_system(), directory_, options_.checkpoint_name);
+      detail::checkpoint_candidates(saver_.file_system(), directory_, options_.checkpoint_name);
   for (const std::string& prefix : candidates) {
     try {
       saver_.restore(session, prefix, {}, {}, true);
@@ -95,8 +93,6 @@ std::optional<std::string> CheckpointManager::restore_or_initialize(SessionRef s
   return std::nullopt;
 }
 
-FileSystem& CheckpointManager::file_system() const { return *options_.file_system; }
-
 std::int64_t CheckpointManager::step_of(SessionRef session) const {
   const Tensor step = session.snapshot({&options_.step_counter, 1}).front().tensor;
   if (step.dtype() == DType::Int32) return step.scalar<std::int32_t>();
@@ -104,7 +100,7 @@ std::int64_t CheckpointManager::step_of(SessionRef session) const {
 }
 
 std::int64_t CheckpointManager::next_number() const {
-  const std::vector<std::string> there = checkpoints_on_disk(file_system(), directory_);
+  const std::vector<std::string> there = checkpoints_on_disk(saver_.file_system(), directory_);
   return there.empty() ? 1 : step_of_checkpoint(there.back()).value_or(0) + 1;
 }
 

@@ -9,7 +9,6 @@
 #include <charconv>
 #include <cstddef>
 #include <set>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>

@@ -5,25 +5,12 @@
 
 #include <trainhook/checkpoint/checkpoints_iterator.hpp>
 
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-
-namespace trainhook::detail {
-
-inline void sleep_until(Clock& clock, Duration deadline) {
-  std::mutex mutex;
-  std::condition_variable never;
-  std::unique_lock lock(mutex);
-  clock.wait_until(lock, never, deadline, [] { return false; });
-}
-
-}  // namespace trainhook::detail
 
 namespace trainhook {
 
@@ -47,23 +34,22 @@ std::optional<std::string> wait_for_new_checkpoint(const std::string& checkpoint
 CheckpointsIterator::CheckpointsIterator(std::string checkpoint_dir, Options options)
     : checkpoint_dir_(std::move(checkpoint_dir)), options_(std::move(options)) {
   options_.file_system = &detail::given_or_posix(options_.file_system);
+  options_.clock = &detail::given_or_system(options_.clock);
 }
 
 std::optional<std::string> CheckpointsIterator::next() {
-  if (given_at_) detail::sleep_until(clock(), *given_at_ + options_.min_interval_secs);
+  if (given_at_) detail::sleep_until(*options_.clock, *given_at_ + options_.min_interval_secs);
   for (;;) {
     auto newest = wait_for_new_checkpoint(
         checkpoint_dir_, last_,
         {.timeout = options_.timeout, .file_system = options_.file_system, .clock = options_.clock});
     if (newest) {
       last_ = *newest;
-      given_at_ = clock().monotonic_now();
+      given_at_ = options_.clock->monotonic_now();
       return newest;
     }
     if (!options_.timeout_fn || options_.timeout_fn()) return std::nullopt;
   }
 }
-
-Clock& CheckpointsIterator::clock() const { return detail::given_or_system(options_.clock); }
 
 }  // namespace trainhook

@@ -6,7 +6,6 @@
 #include <trainhook/checkpoint/directory_hold.hpp>
 
 #include <algorithm>
-#include <condition_variable>
 #include <utility>
 #include <vector>
 
@@ -46,8 +45,6 @@ DirectoryHold::DirectoryHold(FileSystem& file_system, std::string directory, Clo
     if (!has_locks) lease_ = std::make_unique<LockLease>(file_system, lease_path(directory_));
   };
   const Duration deadline = clock.monotonic_now() + kLongestWait;
-  std::mutex mutex;
-  std::condition_variable never;
   for (bool waits = false;; waits = true) {
     const std::optional<LockHolder> ending = ending_holder();  // read first: if it ends now, `take` succeeds
     try {
@@ -62,8 +59,7 @@ DirectoryHold::DirectoryHold(FileSystem& file_system, std::string directory, Clo
       }
     }
     if (!waits) log_info("Waits for {}, which has '{}' and is ending.", holder_name(ending), directory_);
-    std::unique_lock lock(mutex);
-    clock.wait_until(lock, never, clock.monotonic_now() + kPause, [] { return false; });
+    sleep_until(clock, clock.monotonic_now() + kPause);
   }
   newest_ = step_of_checkpoint(newest_on_disk(file_system, directory_)).value_or(-1);
   if (lease_ != nullptr) return;

@@ -15,7 +15,6 @@
 
 #include <trainhook/checkpoint/bundle/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
-#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/error.hpp>

@@ -133,7 +133,8 @@ void InputCheckpoints::restore(SessionRef session, std::int64_t step, const std:
                         files_.prefix_of(directory_, files_.own(step)), error.what());
   }
   if (!found.empty()) {
-    restore_first(session, found);
+    files_.expect_same_positions(found);
+    saver_.restore(session, found.front());
     log_info("Restored the input pipeline from {}.", found.front());
     return;
   }
@@ -160,7 +161,8 @@ std::optional<std::int64_t> InputCheckpoints::restore_earlier(SessionRef session
     try {
       const std::vector<std::string> found = files_.find(directory_, earlier);
       if (found.empty()) continue;
-      restore_first(session, found);
+      files_.expect_same_positions(found);
+      saver_.restore(session, found.front());
       return earlier;
     } catch (const DataLossError& error) {
       log_warning("input checkpoint {} is skipped: {}", files_.prefix_of(directory_, files_.own(earlier)),
@@ -168,11 +170,6 @@ std::optional<std::int64_t> InputCheckpoints::restore_earlier(SessionRef session
     }
   }
   return std::nullopt;
-}
-
-void InputCheckpoints::restore_first(SessionRef session, const std::vector<std::string>& prefixes) const {
-  files_.expect_same_positions(prefixes);
-  saver_.restore(session, prefixes.front());
 }
 
 RestoreCondition InputCheckpoints::restore_condition(const std::shared_ptr<InputCheckpoints>& files) {
@@ -259,8 +256,7 @@ void InputCheckpoints::settle(std::int64_t saved_step) const noexcept {
     CheckpointDirectory::List stays, goes;
     for (const File& file : files_.listed(directory_)) {
       if (std::ranges::binary_search(found.models, file.first) && !found.has(file.first))
-        stays.push_back(
-            {.prefix = files_.prefix_of(directory_, file)});  // lost: its model must not seem one without input
+        stays.push_back({.prefix = files_.prefix_of(directory_, file)});  // lost: its model must not seem without input
     }
     for (const File& file : files_.own(found.inputs, directory, saved_step)) {
       if (file.first <= saved_step)  // a later one: being saved

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -214,13 +213,10 @@ bool LockLease::take_over() {
     file_system_.rename(path, path_);
     log_warning("The lease {} is taken over from {}: {}.", path_, holder_name(holder), reason);
     return true;
-  } catch (const NotFoundError&) {  // its holder has removed it
-    file_.reset();
-    remove_silently(file_system_, path);
-    return false;
   } catch (...) {
     file_.reset();
     remove_silently(file_system_, path);
+    if (is_any_of<NotFoundError>(std::current_exception())) return false;  // its holder has removed it
     throw;
   }
 }

@@ -52,16 +52,17 @@ class FittedContents final : public CheckpointContents {
     Renaming renaming(rules.rename, in_model, was_followed);
     const std::vector<std::string> names = original.names();
     for (const std::string& name : names) {
-      const std::size_t prefix = name.starts_with(own) ? own.size() : 0;
-      const std::string rest = name.substr(prefix);
+      const std::string rest = name.substr(name.starts_with(own) ? own.size() : 0);
       std::string here = renaming.name_here(rest);
       if (here == rest) here = with_its_variable(rest, renaming);
-      const bool is_new = add(name, here.empty() ? here : name.substr(0, prefix) + here);
-      if (!is_new && !(was_followed && stays(name, name.substr(0, prefix) + here, renaming))) {
-        throw InvalidArgumentError("restore: '{}' and '{}' of checkpoint {} would both be '{}'; rename one of them",
-                                   *find_original(name.substr(0, prefix) + here), name, path(),
-                                   name.substr(0, prefix) + here);
+      if (here.empty()) {
+        left_out_.insert(name);
+        continue;
       }
+      here.insert(0, name, 0, name.size() - rest.size());
+      if (originals_.emplace(here, name).second || (was_followed && stays(name, here, renaming))) continue;
+      throw InvalidArgumentError("restore: '{}' and '{}' of checkpoint {} would both be '{}'; rename one of them",
+                                 *find_original(here), name, path(), here);
     }
     note_use(renaming.used(), names, was_followed);
     for (const auto& [name, spec] : model) {
@@ -169,13 +170,6 @@ class FittedContents final : public CheckpointContents {
   template <class... Args>
   void note(fmt::format_string<Args...> text, Args&&... args) const {
     notes_.push_back(fmt::format(text, std::forward<Args>(args)...));
-  }
-
-  // False if another name is the same here.
-  bool add(const std::string& whole, const std::string& here) {
-    if (!here.empty()) return originals_.emplace(here, whole).second;
-    left_out_.insert(whole);
-    return true;
   }
 
   // The value of a hook that belongs to a variable of the checkpoint, `_trainhook/hooks/<hook>/<key>/<variable>`, or to
@@ -349,10 +343,7 @@ class RulesPolicy final : public RestorePolicy {
     const VariableSlices slices(session.graph());
     const auto original = source.open(saver.options().format, file_system, slices.files_of_restore(own.empty()));
     Model model;
-    for (StateSpec& spec : saver.chosen_state(session)) {
-      std::string name = spec.name;
-      model.emplace(std::move(name), std::move(spec));
-    }
+    for (const StateSpec& spec : saver.chosen_state(session)) model.emplace(spec.name, spec);
     const bool begins = !rules_.from.empty();
     const bool was_followed = !begins && fits(*original, model, slices, own);
     const FittedContents fitted(*original, rules_, session, model, own, was_followed);

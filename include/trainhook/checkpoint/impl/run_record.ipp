@@ -6,8 +6,6 @@
 #include <trainhook/checkpoint/run_record.hpp>
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>

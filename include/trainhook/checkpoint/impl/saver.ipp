@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -17,9 +16,7 @@
 #include <trainhook/checkpoint/bundle/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_directory.hpp>
-#include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/non_finite.hpp>
-#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>

@@ -6,16 +6,11 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
-#include <trainhook/checkpoint/checkpoint_source.hpp>
-#include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -30,6 +25,40 @@ namespace trainhook::detail {
 
 inline constexpr std::string_view kGeneratorsOfOps = "_trainhook/random/";
 
+/// The saved state of the saveable `name`.
+inline StateValues read_state(const CheckpointContents& contents, const std::string& name) {
+  StateValues values;
+  for (const std::string& key : contents.names(name)) {
+    if (key.size() == name.size() || key[name.size()] == '/')
+      values.set(key.substr((std::min)(name.size() + 1, key.size())), contents.read(key));
+  }
+  return values;
+}
+
+/// Adds what is the other processes', whose names have more in front.
+inline void add_parts(const CheckpointContents& contents, const std::string& name, StateValues& values) {
+  const std::string mark = fmt::format("/{}", kPartOfTensor);
+  for (const std::string& key : contents.names({})) {
+    const std::size_t part = key.find(mark);
+    const std::size_t at = part == std::string::npos ? part : key.find(name + "/");
+    if (at == std::string::npos || at > part) continue;
+    const std::string rest = key.substr(at + name.size() + 1);
+    if (values.find(rest) == nullptr) values.set(rest, contents.read(key));
+  }
+}
+
+/// @throws DataLossError if one of the `staged` is a step that no training reaches.
+inline void expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
+                            const std::string& prefix) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // counting on from there must not overflow
+  const auto found = std::ranges::find(staged, global_step, &NamedTensor::name);
+  if (found == staged.end() || found->tensor.dtype() != DType::Int64 || found->tensor.num_elements() != 1) return;
+  const std::int64_t step = found->tensor.data<std::int64_t>()[0];
+  if (step >= -kMost && step <= kMost) return;
+  throw DataLossError("checkpoint {} says that '{}' is {}, which no training reaches: it is damaged", prefix,
+                      global_step, step);
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -37,7 +66,13 @@ namespace trainhook {
 void Saver::restore(SessionRef session, const CheckpointSource& from, const std::string& own,
                     const std::function<bool(const std::string& name)>& keeps, bool resumes) const {
   const BundleFiles files = detail::VariableSlices(session.graph()).files_of_restore(own.empty());
-  restore(session, *open(from, files), own, keeps, resumes);
+  std::unique_ptr<CheckpointContents> contents;
+  try {
+    contents = from.open(options_.format, file_system(), files);
+  } catch (const NotFoundError& error) {
+    throw InvalidArgumentError("{} is not a valid checkpoint: {}", from.path(), error.what());
+  }
+  restore(session, *contents, own, keeps, resumes);
 }
 
 void Saver::restore(SessionRef session, const CheckpointContents& contents, const std::string& own,
@@ -71,7 +106,7 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
     }
   }
   if (const std::optional<Variable> step = get_global_step(session.graph()))
-    expect_possible(step->name(), staged, contents.path());
+    detail::expect_possible(step->name(), staged, contents.path());
   std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
   for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
     StateValues state;
@@ -79,9 +114,9 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
       states.emplace_back(saveable, std::move(state));
       continue;
     }
-    if (!own.empty()) state = read_state(contents, own + saveable->name());
-    if (state.empty()) state = read_state(contents, saveable->name());
-    add_parts(contents, saveable->name(), state);
+    if (!own.empty()) state = detail::read_state(contents, own + saveable->name());
+    if (state.empty()) state = detail::read_state(contents, saveable->name());
+    detail::add_parts(contents, saveable->name(), state);
     for (const NamedTensor& entry : state.entries())
       taken.push_back(entry.name.empty() ? saveable->name() : fmt::format("{}/{}", saveable->name(), entry.name));
     states.emplace_back(saveable, std::move(state));
@@ -99,12 +134,6 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
                 contents.path(), lacking.size(), lacking.size() == 1 ? "generator" : "generators",
                 detail::list_names(lacking));
   }
-}
-
-std::unique_ptr<CheckpointContents> Saver::open(const CheckpointSource& from, BundleFiles files) const try {
-  return from.open(options_.format, file_system(), files);
-} catch (const NotFoundError& error) {
-  throw InvalidArgumentError("{} is not a valid checkpoint: {}", from.path(), error.what());
 }
 
 std::optional<std::string> Saver::find_entry(const CheckpointContents& contents, const StateSpec& spec,
@@ -142,38 +171,6 @@ void Saver::refuse(const CheckpointContents& contents, const StateSpec& missing)
       : missing.is_generator           ? "generator"
                                        : "state",
       missing.name, similar);
-}
-
-StateValues Saver::read_state(const CheckpointContents& contents, const std::string& name) {
-  StateValues values;
-  for (const std::string& key : contents.names(name)) {
-    if (key.size() == name.size() || key[name.size()] == '/')
-      values.set(key.substr((std::min)(name.size() + 1, key.size())), contents.read(key));
-  }
-  return values;
-}
-
-// Those of the other processes, whose names have more in front.
-void Saver::add_parts(const CheckpointContents& contents, const std::string& name, StateValues& values) {
-  const std::string mark = fmt::format("/{}", detail::kPartOfTensor);
-  for (const std::string& key : contents.names({})) {
-    const std::size_t part = key.find(mark);
-    const std::size_t at = part == std::string::npos ? part : key.find(name + "/");
-    if (at == std::string::npos || at > part) continue;
-    const std::string rest = key.substr(at + name.size() + 1);
-    if (values.find(rest) == nullptr) values.set(rest, contents.read(key));
-  }
-}
-
-void Saver::expect_possible(const std::string& global_step, const std::vector<NamedTensor>& staged,
-                            const std::string& prefix) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // counting on from there must not overflow
-  const auto found = std::ranges::find(staged, global_step, &NamedTensor::name);
-  if (found == staged.end() || found->tensor.dtype() != DType::Int64 || found->tensor.num_elements() != 1) return;
-  const std::int64_t step = found->tensor.data<std::int64_t>()[0];
-  if (step >= -kMost && step <= kMost) return;
-  throw DataLossError("checkpoint {} says that '{}' is {}, which no training reaches: it is damaged", prefix,
-                      global_step, step);
 }
 
 }  // namespace trainhook

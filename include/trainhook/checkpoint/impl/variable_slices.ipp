@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <trainhook/checkpoint/bundle/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>

@@ -21,3 +21,14 @@ bool SystemClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_
 }
 
 }  // namespace trainhook
+
+namespace trainhook::detail {
+
+void sleep_until(Clock& clock, Duration deadline) {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  clock.wait_until(lock, never, deadline, [] { return false; });
+}
+
+}  // namespace trainhook::detail

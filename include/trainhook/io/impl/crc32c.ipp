@@ -5,9 +5,28 @@
 
 #include <trainhook/io/crc32c.hpp>
 
+#include <array>
 #include <cstring>
 
 namespace trainhook::crc32c::detail {
+
+/// The polynomial. All polynomials in this file have their lowest power in the highest bit.
+inline constexpr std::uint32_t kPolynomial = 0x82f63b78u;
+
+/// Multiplies by x, which advances by one bit.
+constexpr std::uint32_t times_x(std::uint32_t value) noexcept {
+  return (value >> 1) ^ ((value & 1) != 0 ? kPolynomial : 0u);
+}
+
+/// The product of two polynomials modulo the CRC's polynomial.
+constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) noexcept {
+  std::uint32_t product = 0;
+  for (std::uint32_t bit = 0x80000000u; bit != 0; bit >>= 1) {
+    product ^= (a & bit) != 0 ? b : 0u;
+    b = times_x(b);
+  }
+  return product;
+}
 
 /// x^(8 * bytes): multiplying a register by it has the effect of that many zero bytes.
 constexpr std::uint32_t power_of_bytes(std::uint64_t bytes) noexcept {
@@ -20,9 +39,10 @@ constexpr std::uint32_t power_of_bytes(std::uint64_t bytes) noexcept {
   return result;
 }
 
-const Tables& tables() noexcept {
-  static const Tables built = [] {
-    Tables result{};
+/// `tables()[k][b]`: the effect of byte b on the register if k more bytes follow it.
+inline const auto& tables() noexcept {
+  static const auto built = [] {
+    std::array<std::array<std::uint32_t, 256>, 8> result{};
     for (std::uint32_t byte = 0; byte < 256; ++byte) {
       std::uint32_t value = byte;
       for (int bit = 0; bit < 8; ++bit) value = times_x(value);
@@ -40,7 +60,7 @@ const Tables& tables() noexcept {
 }
 
 std::uint32_t extend_by_table(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
-  const Tables& table = tables();
+  const auto& table = tables();
   const auto at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
   std::uint32_t state = ~crc;
   std::size_t i = 0;
@@ -56,7 +76,7 @@ std::uint32_t extend_by_table(std::uint32_t crc, std::span<const std::byte> byte
 #if defined(__x86_64__)
 bool has_instruction() noexcept { return __builtin_cpu_supports("sse4.2") != 0; }
 
-__attribute__((target("sse4.2,crc32"))) std::uint64_t step(std::uint64_t state, const std::byte* from) noexcept {
+__attribute__((target("sse4.2,crc32"))) inline std::uint64_t step(std::uint64_t state, const std::byte* from) noexcept {
   std::uint64_t word = 0;
   std::memcpy(&word, from, sizeof word);
   return __builtin_ia32_crc32di(state, word);

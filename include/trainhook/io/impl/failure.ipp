@@ -6,8 +6,10 @@
 #include <trainhook/io/failure.hpp>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <set>
+#include <string>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -92,12 +94,10 @@ OnFailure on_failure(SystemCall call, int number) noexcept {
   return call == SystemCall::Reserve && !is_full ? OnFailure::Ignore : OnFailure::Throw;
 }
 
-std::string errno_text(int number) {
-  return fmt::format("{} ({})", std::generic_category().message(number), errno_meaning(number).way_out);
-}
-
 void throw_errno(std::string_view operation, std::string_view path, int number) {
-  throw_error(errno_meaning(number).code, fmt::format("cannot {} {}: {}", operation, path, errno_text(number)));
+  const ErrnoMeaning meaning = errno_meaning(number);
+  throw_error(meaning.code, fmt::format("cannot {} {}: {} ({})", operation, path,
+                                        std::generic_category().message(number), meaning.way_out));
 }
 
 void warn_once(std::string_view subject, std::string_view warning) {

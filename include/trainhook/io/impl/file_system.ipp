@@ -9,19 +9,7 @@
 
 namespace trainhook {
 
-WritableFile::~WritableFile() = default;
-
 void WritableFile::append(std::string_view text) { append(std::as_bytes(std::span(text.data(), text.size()))); }
-
-void WritableFile::reserve(std::uint64_t) {}
-
-ReadableFile::~ReadableFile() = default;
-
-FileLock::~FileLock() = default;
-
-bool FileLock::is_current() const { return true; }
-
-FileSystem::~FileSystem() = default;
 
 std::unique_ptr<WritableFile> FileSystem::open_appendable(const std::string& path) {
   throw UnimplementedError("cannot append to {}: its FileSystem does not override open_appendable", path);
@@ -35,7 +23,5 @@ PathTarget FileSystem::resolve(const std::string& path) {
   if (!exists(path)) return {PathKind::Nothing, path};
   return {is_directory(path) ? PathKind::Directory : PathKind::File, path};
 }
-
-FileSystem& FileSystem::at_current_directory() { return *this; }
 
 }  // namespace trainhook

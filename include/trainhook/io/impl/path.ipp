@@ -6,7 +6,6 @@
 #include <trainhook/io/path.hpp>
 
 #include <algorithm>
-#include <cstddef>
 
 namespace trainhook {
 

@@ -14,11 +14,9 @@
 #include <list>
 #include <mutex>
 #include <pthread.h>
-#include <string>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -26,12 +24,8 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/posix_file.hpp>
-#include <trainhook/io/posix_stream.hpp>
 
 namespace trainhook::detail {
-
-class PosixFileLock;
 
 /// The locks of this process. A forked child has copies of their descriptors, which would keep the locks when this
 /// process is gone; it closes them.
@@ -43,7 +37,7 @@ class HeldLocks {
   }
 
   std::mutex mutex{};  // held while a lock is taken or released, and during a fork
-  std::vector<PosixFileLock*> locks{};
+  std::vector<FileDescriptor*> descriptors{};
 
  private:
   HeldLocks() {
@@ -51,7 +45,10 @@ class HeldLocks {
                                        [] { instance().leave_in_child(); }));
   }
 
-  inline void leave_in_child() noexcept;
+  void leave_in_child() noexcept {
+    for (FileDescriptor* const descriptor : descriptors) static_cast<void>(descriptor->close());
+    mutex.unlock();
+  }
 };
 
 class PosixFileLock final : public FileLock {
@@ -59,37 +56,30 @@ class PosixFileLock final : public FileLock {
   /// The mutex of HeldLocks must be held.
   PosixFileLock(std::string path, FileDescriptor descriptor)
       : path_(std::move(path)), descriptor_(std::move(descriptor)) {
-    HeldLocks::instance().locks.push_back(this);
+    HeldLocks::instance().descriptors.push_back(&descriptor_);
   }
   ~PosixFileLock() override {
     const std::scoped_lock lock(HeldLocks::instance().mutex);
-    std::erase(HeldLocks::instance().locks, this);
-    leave();
+    std::erase(HeldLocks::instance().descriptors, &descriptor_);
+    static_cast<void>(descriptor_.close());
   }
 
   [[nodiscard]] bool is_current() const override {
     struct ::stat held = {};
     struct ::stat named = {};
     if (!descriptor_.is_open() || ::fstat(descriptor_.number(), &held) != 0) return false;
-    if (::stat(path_.c_str(), &named) != 0)
-      return on_failure(SystemCall::Find, errno) !=
-             OnFailure::NothingThere;  // do not give up for a file that cannot be seen
+    if (::stat(path_.c_str(), &named) != 0)  // do not give up for a file that cannot be seen
+      return on_failure(SystemCall::Find, errno) != OnFailure::NothingThere;
     return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
   }
-
-  void leave() noexcept { static_cast<void>(descriptor_.close()); }
 
  private:
   std::string path_;
   FileDescriptor descriptor_;
 };
 
-inline void HeldLocks::leave_in_child() noexcept {
-  for (PosixFileLock* lock : locks) lock->leave();
-  mutex.unlock();
-}
-
-std::unique_ptr<FileLock> lock_posix_file(const PosixPath& path) {
+/// Implements `FileSystem::lock_file` with `flock`.
+inline std::unique_ptr<FileLock> lock_posix_file(const PosixPath& path) {
   const std::scoped_lock no_fork(HeldLocks::instance().mutex);
   FileDescriptor descriptor = open_descriptor("open lock file", path, O_RDWR | O_CREAT);
   if (repeat_call(SystemCall::Lock, [&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
@@ -111,8 +101,7 @@ inline bool find_status(const PosixPath& path, struct ::stat& status) {
 
 inline struct ::stat status_of(const PosixPath& path) {
   struct ::stat status = {};
-  if (repeat_call(SystemCall::Read, [&] { return ::stat(path.location.c_str(), &status); }) != 0)
-    throw_errno("examine", path.name, errno);
+  if (!find_status(path, status)) throw_errno("examine", path.name, errno);
   return status;
 }
 
@@ -247,8 +236,7 @@ std::unique_ptr<FileLock> PosixFileSystem::lock_file(const std::string& path) {
 }
 
 FileSystem& posix_file_system() {
-  static PosixFileSystem* const system =
-      new PosixFileSystem;  // never destroyed: files may be closed while the program ends
+  static auto* const system = new PosixFileSystem;  // never destroyed: files may be closed while the program ends
   return *system;
 }
 

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The bodies of posix_stream.hpp.
+/// The bodies of posix_file.hpp for links, pipes and devices.
 #pragma once
 
-#include <trainhook/io/posix_stream.hpp>
+#include <trainhook/io/posix_file.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/write_signals.hpp>

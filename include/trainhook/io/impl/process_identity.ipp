@@ -49,21 +49,20 @@ std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
   std::string host = name.data();
-  for (char& letter : host) {
-    if (letter == '/') letter = '_';
-  }
+  std::ranges::replace(host, '/', '_');
   return host;
 }
 
+inline constexpr int kStartField = 19;  // field 22 of all
+
 ProcessIdentity this_process() {
-  constexpr int kStart = 19;  // field 22 of all
   std::array<char, 64> container{};
   const ssize_t length = ::readlink("/proc/self/ns/pid", container.data(), container.size());
   const std::string boot = system_file("/proc/sys/kernel/random/boot_id");
   ProcessIdentity process{.host = host_name(), .pid = ::getpid()};
   if (!boot.empty() && length > 0)
     process.boot = fmt::format("{}/{}", boot, std::string_view(container.data(), static_cast<std::size_t>(length)));
-  process.start = process_field(process.pid, kStart);
+  process.start = process_field(process.pid, kStartField);
   return process;
 }
 
@@ -92,14 +91,13 @@ std::uint32_t program_digest() {
 }
 
 std::optional<bool> is_alive(const ProcessIdentity& process) {
-  constexpr int kState = 0;
-  constexpr int kStart = 19;
+  constexpr int kStateField = 0;
   const ProcessIdentity here = this_process();
   if (process.host != here.host || process.boot != here.boot || process.pid <= 0) return std::nullopt;
   if (::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) return false;
-  const std::string state = process_field(process.pid, kState);
+  const std::string state = process_field(process.pid, kStateField);
   if (state == "Z" || state == "X") return false;  // has ended, and its parent has not asked for its result yet
-  const std::string start = process_field(process.pid, kStart);
+  const std::string start = process_field(process.pid, kStartField);
   return start.empty() || process.start.empty() || start == process.start;
 }
 

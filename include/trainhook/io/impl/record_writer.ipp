@@ -20,9 +20,9 @@ void append_record(std::string& batch, std::string_view payload) {
 }
 
 void RecordWriter::write(std::string_view payload) {
-  record_.clear();
-  append_record(record_, payload);
-  file_->append(record_);
+  std::string record;
+  append_record(record, payload);
+  write_batch(record);
 }
 
 }  // namespace trainhook::detail

@@ -20,7 +20,6 @@
 #include <trainhook/io/impl/record_reader.ipp>
 #include <trainhook/io/impl/record_writer.ipp>
 #include <trainhook/io/impl/snappy.ipp>
-#include <trainhook/io/impl/table_format.ipp>
 #include <trainhook/io/impl/table_reader.ipp>
 #include <trainhook/io/impl/table_writer.ipp>
 #include <trainhook/io/impl/whole_file.ipp>

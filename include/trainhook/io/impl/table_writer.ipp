@@ -63,22 +63,21 @@ std::string short_successor(std::string_view key) {
 }
 
 void TableWriter::add(std::string_view key, std::string_view value) {
-  if (has_key_ && key <= last_key_)
-    throw InvalidArgumentError("table key \"{}\" does not come after \"{}\"", key, last_key_);
+  if (last_key_ && key <= *last_key_)
+    throw InvalidArgumentError("table key \"{}\" does not come after \"{}\"", key, *last_key_);
   if (key.size() + value.size() > kLargestEntry)
     throw InvalidArgumentError("table entry \"{}\" has more than 2^31 bytes", key);
-  if (has_key_ && key.size() + value.size() >= 2 * block_size_) finish_data_block();
-  if (waiting_) add_index_entry(shortest_separator(last_key_, key));
+  if (last_key_ && key.size() + value.size() >= 2 * block_size_) finish_data_block();
+  if (waiting_) add_index_entry(shortest_separator(*last_key_, key));
   block_.add(key, value);
   last_key_ = key;
-  has_key_ = true;
   if (block_.size() >= block_size_) finish_data_block();
 }
 
 std::string TableWriter::finish() {
   finish_data_block();
   const BlockHandle metaindex = append_block(BlockBuilder(kRestartInterval).finish());
-  if (waiting_) add_index_entry(short_successor(last_key_));
+  if (waiting_) add_index_entry(short_successor(*last_key_));
   const BlockHandle index = append_block(index_.finish());
   const std::size_t footer = file_.size();
   metaindex.append_to(file_);

@@ -7,7 +7,6 @@
 
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <system_error>
 #include <vector>
@@ -16,7 +15,6 @@
 
 #include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/table_reader.hpp>
 #include <trainhook/io/whole_file.hpp>

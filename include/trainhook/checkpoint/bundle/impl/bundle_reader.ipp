@@ -15,7 +15,6 @@
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/bundle/missing_bundle.hpp>
-#include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/name_suggestion.hpp>
@@ -94,17 +93,12 @@ void BundleReader::verify(std::string_view beginning) const {
 void BundleReader::read_index(FileSystem& file_system) {
   const detail::TableReader table(detail::read_from_device([&] { return read_file(file_system, index_path_); }),
                                   index_path_);
-  bool first = true;
   table.for_each([&](std::string_view key, std::string_view value) {
-    if (first) {
-      if (!key.empty()) throw DataLossError("checkpoint {} is damaged: it has no header", index_path_);
-      num_shards_ = detail::decode_bundle_header(value, index_path_);
-      first = false;
-    } else {
-      add_entry(key, value);
-    }
+    if (num_shards_ > 0) return add_entry(key, value);
+    if (!key.empty()) throw DataLossError("checkpoint {} is damaged: it has no header", index_path_);
+    num_shards_ = detail::decode_bundle_header(value, index_path_);
   });
-  if (first) throw DataLossError("checkpoint {} is damaged: it is empty", index_path_);
+  if (num_shards_ == 0) throw DataLossError("checkpoint {} is damaged: it is empty", index_path_);
 }
 
 void BundleReader::add_entry(std::string_view key, std::string_view value) {
@@ -121,7 +115,7 @@ void BundleReader::add_entry(std::string_view key, std::string_view value) {
   entries.emplace_hint(entries.end(), key, std::move(entry));
 }
 
-void BundleReader::check_slices(std::string_view name, const BundleEntry& entry) const {
+void BundleReader::check_slices(std::string_view name, const BundleEntry& entry) {
   const auto damaged = [&](std::string_view problem) {
     return DataLossError("checkpoint {} is damaged: tensor {}{} {}", index_path_, name, entry.shape, problem);
   };
@@ -163,8 +157,7 @@ Tensor BundleReader::read(std::string_view name, const BundleEntry& entry) const
     return tensor;
   }
   const std::span<std::byte> bytes = tensor.overwrite_bytes();
-  const std::uint32_t crc = read_with_checksum(name, entry, entry.offset, 0, bytes);
-  expect_checksum(name, entry, crc);
+  expect_checksum(name, entry, read_with_checksum(name, entry, bytes));
   if (entry.dtype == DType::Bool && std::ranges::any_of(bytes, [](std::byte byte) { return byte > std::byte{1}; })) {
     throw damaged(name, entry, "has booleans that are neither 0 nor 1");
   }
@@ -215,16 +208,17 @@ void BundleReader::expect_checksum(std::string_view name, const BundleEntry& ent
   if (!crc32c::agree(entry.crc32c, crc32c::mask(crc))) throw damaged(name, entry, "does not match its checksum");
 }
 
-std::uint32_t BundleReader::read_with_checksum(std::string_view name, const BundleEntry& entry, std::uint64_t offset,
-                                               std::uint32_t crc, std::span<std::byte> into) const {
+std::uint32_t BundleReader::read_with_checksum(std::string_view name, const BundleEntry& entry,
+                                               std::span<std::byte> into) const {
   const ReadableFile& shard = shards_->at(entry.shard_id);
+  std::uint32_t crc = 0;
   for (std::size_t done = 0; done < into.size();) {
     const std::span<std::byte> chunk = into.subspan(done, (std::min)(into.size() - done, detail::kBundleChunk));
     try {
-      detail::read_from_device([&] { shard.read_at(offset + done, chunk); });
+      detail::read_from_device([&] { shard.read_at(entry.offset + done, chunk); });
     } catch (const UnknownError&) {
-      const std::uint64_t end = offset + done + chunk.size();
-      if (shard.size() < end) throw damaged(name, entry, "is no longer whole, because its file was cut off meanwhile");
+      if (shard.size() < entry.offset + done + chunk.size())
+        throw damaged(name, entry, "is no longer whole, because its file was cut off meanwhile");
       throw;
     }
     crc = crc32c::extend(crc, chunk);
@@ -236,7 +230,7 @@ std::uint32_t BundleReader::read_with_checksum(std::string_view name, const Bund
 void BundleReader::read_strings(std::string_view name, const BundleEntry& entry, std::span<std::string> strings) const {
   if (entry.size == 0 && strings.empty()) return;
   std::string stored(static_cast<std::size_t>(entry.size), '\0');
-  static_cast<void>(read_with_checksum(name, entry, entry.offset, 0, std::as_writable_bytes(std::span(stored))));
+  static_cast<void>(read_with_checksum(name, entry, std::as_writable_bytes(std::span(stored))));
   std::string_view rest = stored;
   std::uint32_t crc = 0;
   std::uint64_t total = 0;

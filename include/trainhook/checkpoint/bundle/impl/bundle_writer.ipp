@@ -13,7 +13,6 @@
 
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
 #include <trainhook/checkpoint/bundle/device_read.hpp>
-#include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
@@ -40,14 +39,11 @@ BundleWriter::BundleWriter(std::string prefix, BundleWriterOptions options)
     if (old && !old->suffix.empty()) detail::complete_replacement(file_system_, prefix_, old->suffix);
     refuse_existing();
   }
-  try {
+  or_abandon([&] {
     for (std::uint32_t other = 1; commits() && options_.part != nullptr && other < options_.part->count; ++other)
-      temporaries_.push_back(temporary_shard(other) + temporary_suffix_);
+      temporaries_.push_back(temporary_shard(other));
     begin_shard(options_.part != nullptr ? options_.part->number : 0);
-  } catch (...) {
-    abandon();
-    throw;
-  }
+  });
 }
 
 void BundleWriter::add(const std::string& name, const Tensor& tensor) {
@@ -106,37 +102,24 @@ void BundleWriter::add_side_file(const std::string& suffix, std::string_view con
   }
   if (!side_files_.insert(suffix).second)
     throw InvalidArgumentError("side file {}{} was added before", prefix_, suffix);
-  try {
-    write_temporary(prefix_ + suffix, contents);
-  } catch (...) {
-    abandon();
-    throw;
-  }
+  or_abandon([&] { write_temporary(prefix_ + suffix, contents); });
 }
 
 void BundleWriter::finish() {
   expect_open();
   expect_complete();
-  try {
-    commit();
-  } catch (...) {
-    abandon();
-    throw;
-  }
+  or_abandon([&] { commit(); });
   state_ = State::Finished;
 }
 
 std::string BundleWriter::finish_part() {
   expect_open();
   if (commits()) throw FailedPreconditionError("checkpoint {}: this writer commits it; call finish()", prefix_);
-  try {
+  return or_abandon([&] {
     finish_shard();
     state_ = State::Written;
     return build_index(options_.part->count);
-  } catch (...) {
-    abandon();
-    throw;
-  }
+  });
 }
 
 void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
@@ -145,7 +128,7 @@ void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
     throw InvalidArgumentError("checkpoint {}: part {} cannot be added; the writer of part 0 takes the others in order",
                                prefix_, number);
   }
-  const std::string path = temporary_shard(number) + temporary_suffix_;
+  const std::string path = temporary_shard(number);
   if (!detail::read_from_device([&] { return file_system_.exists(path); })) {
     throw FailedPreconditionError(
         "checkpoint {}: the file of part {} is not there; all machines of the job must share the directory {}", prefix_,
@@ -215,15 +198,14 @@ void BundleWriter::refuse_existing() {
   }
 }
 
-std::unique_ptr<WritableFile> BundleWriter::create_temporary(const std::string& final_path) {
-  const std::string path = final_path + temporary_suffix_;
+std::unique_ptr<WritableFile> BundleWriter::create_temporary(const std::string& path) {
   std::unique_ptr<WritableFile> file = file_system_.create_writable(path, WriteMode::Exclusive);
   temporaries_.push_back(path);
   return file;
 }
 
 std::string BundleWriter::temporary_shard(std::uint32_t shard) const {
-  return detail::bundle_data_path(prefix_, shard, shard + 1);
+  return detail::temporary_data_path(prefix_, shard, temporary_suffix_);
 }
 
 void BundleWriter::begin_shard(std::uint32_t number) {
@@ -299,14 +281,14 @@ std::string BundleWriter::build_index(std::uint32_t shards) const {
 }
 
 void BundleWriter::write_temporary(const std::string& final_path, std::string_view contents) {
-  const std::unique_ptr<WritableFile> file = create_temporary(final_path);
+  const std::unique_ptr<WritableFile> file = create_temporary(final_path + temporary_suffix_);
   file->append(contents);
   file->sync();
   file->close();
 }
 
-void BundleWriter::rename_to(const std::string& final_path, const std::string& created_for) {
-  file_system_.rename(created_for + temporary_suffix_, final_path);
+void BundleWriter::rename(const std::string& temporary, const std::string& final_path) {
+  file_system_.rename(temporary, final_path);
   renamed_.push_back(final_path);
 }
 
@@ -321,12 +303,11 @@ void BundleWriter::commit() {
     detail::complete_replacement(file_system_, prefix_, temporary_suffix_);
     return;
   }
-  for (std::uint32_t shard = 0; shard < shards_; ++shard) {
-    rename_to(detail::bundle_data_path(prefix_, shard, shards_), temporary_shard(shard));
-  }
-  for (const std::string& suffix : side_files_) rename_to(prefix_ + suffix);
+  for (std::uint32_t shard = 0; shard < shards_; ++shard)
+    rename(temporary_shard(shard), detail::bundle_data_path(prefix_, shard, shards_));
+  for (const std::string& suffix : side_files_) rename(prefix_ + suffix + temporary_suffix_, prefix_ + suffix);
   file_system_.sync_directory(directory_);
-  rename_to(index_path);
+  rename(index_path + temporary_suffix_, index_path);
   file_system_.sync_directory(directory_);
 }
 

@@ -6,8 +6,6 @@
 #include <trainhook/checkpoint/bundle/missing_bundle.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
