@@ -148,14 +148,14 @@ checkpoint: checkpoint run/input.ckpt-0 has no tensor global_step; it holds: Ite
 END
 [ ! -e mean/more.index ] || { echo "checkpoint average: left a checkpoint behind"; failures=$((failures + 1)); }
 
-# Files for other programs, and back. Renames are for whole parts of names: "m" and "ne" begin none here.
-says 0 export run out/model.safetensors --rename weights=net.weights --rename m= --dtype bfloat16 <<'END'
+# Files for other programs, and back.
+says 0 export run out/model.safetensors --rename weights=net.weights --dtype bfloat16 <<'END'
 out/model.safetensors: 4 tensors of run/model.ckpt-35
 END
 says 0 export run out/weights.safetensors --only weights <<'END'
 out/weights.safetensors: 1 tensor of run/model.ckpt-35
 END
-says 0 import out/model.safetensors out/model.ckpt-1 --rename ne=x --rename net.= <<'END'
+says 0 import out/model.safetensors out/model.ckpt-1 --rename net.= <<'END'
 out/model.ckpt-1: 4 tensors of out/model.safetensors
 END
 says 0 show out/model.ckpt-1 <<'END'

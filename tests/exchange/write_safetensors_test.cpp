@@ -116,6 +116,18 @@ TEST(WriteSafetensors, WritesOnlyWhatItIsAskedFor) {
   EXPECT_THAT(names_in(disk, "m"), ElementsAre("b"));
 }
 
+TEST(WriteSafetensors, WhatOnlyOrRenameAsksForHasToBeThere) {
+  MemoryFileSystem disk;
+  expect_error<NotFoundError>({"no name of a tensor begins with 'nett/', which `only` asks for", "'net/w'"}, [&] {
+    write_safetensors("m", checkpoint(disk), {.only = "nett/", .file_system = &disk});
+  });
+  expect_error<NotFoundError>({"no name of a tensor begins with 'b', which `rename` asks for"}, [&] {
+    write_safetensors("m", {{"a/w", Tensor(1.0F)}, {"b", Tensor(1.0F)}},
+                      {.only = "a/", .rename = {{"b", "c"}}, .file_system = &disk});
+  });
+  EXPECT_FALSE(disk.exists("m"));
+}
+
 TEST(WriteSafetensors, TakesTheFirstRenameThatFits) {
   MemoryFileSystem disk;
   write_safetensors("m", {{"a/b", Tensor(1.0F)}, {"a/c", Tensor(1.0F)}, {"d", Tensor(1.0F)}},
