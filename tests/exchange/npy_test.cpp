@@ -102,6 +102,7 @@ TEST(Npy, SaysWhatToDoAboutElementsThatTensorsLack) {
   for (const std::string_view descr : {"'>f4'", "'|S8'", "'|O'", "'<U2'", "'|V2'", "'<M8[ns]'"})
     EXPECT_THAT(with(descr), HasSubstr("Unimplemented: a.npy has elements")) << descr;
   EXPECT_THAT(with("'>f4'"), HasSubstr("numpy.save(path, array.astype('<f4'))"));
+  EXPECT_THAT(with("'>i8'"), HasSubstr("numpy.save(path, array.astype('<i8'))"));
   EXPECT_THAT(with("[('a', '<f4'), ('b', '<f4')]"), HasSubstr("a.npy has elements of several fields"));
 }
 
