@@ -12,6 +12,7 @@
 #include <future>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <utility>
@@ -169,13 +170,15 @@ TEST_F(ShardedTest, EachRankWritesItsShareIntoOneCheckpoint) {
 TEST_F(ShardedTest, OnlyTheChiefOpensTheFilesOfAll) {
   train(4, 3);
   faulty.reset();
+  std::mutex mutex;  // each rank is a thread
   std::vector<int> opened(4);
   train(4, 4, [&](Program& program, CheckpointSaverOptions&) {
     if (program.rank != 0) return;
     faulty.set_callback([&](testing::FileOperation operation, const std::string& path) {
       const std::size_t number = path.find("ckpt-3.data-0000");
-      if (operation == testing::FileOperation::OpenReadable && number != std::string::npos)
-        ++opened[static_cast<std::size_t>(path[number + 16] - '0')];
+      if (operation != testing::FileOperation::OpenReadable || number == std::string::npos) return;
+      const std::lock_guard lock(mutex);
+      ++opened[static_cast<std::size_t>(path[number + 16] - '0')];
     });
   });
   faulty.set_callback({});
