@@ -9,13 +9,15 @@
 #include <string>
 
 #include <trainhook/core/duration.hpp>
-#include <trainhook/monitored/chief_session_creator.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/session/peers.hpp>
 
 namespace trainhook {
 
+class ChiefSessionCreator;
 class Graph;
+class SessionCreator;
 struct MonitoredTrainingSessionOptions;
 
 namespace detail {
@@ -32,6 +34,8 @@ inline constexpr const char* kEndOfInput = "end of input";
 /// the same runs. @throws the error of the first process that has failed.
 class SessionPeers : public Peers {
  public:
+  TRAINHOOK_DECL ~SessionPeers() override;
+
   /// @throws InvalidArgumentError, in every process, for differences, and for options that a job cannot have.
   virtual void expect_same_options(const MonitoredTrainingSessionOptions& /*options*/) {}
   virtual void expect_same_program(const Graph& /*graph*/, const detail::Hooks& /*hooks*/) {}
@@ -40,9 +44,8 @@ class SessionPeers : public Peers {
   [[nodiscard]] virtual bool shares_session() const noexcept { return false; }
 
   /// How this process makes its session, given how a process alone would.
-  [[nodiscard]] virtual std::shared_ptr<SessionCreator> creator(std::shared_ptr<ChiefSessionCreator> alone) {
-    return alone;
-  }
+  [[nodiscard]] TRAINHOOK_DECL virtual std::shared_ptr<SessionCreator> creator(
+      std::shared_ptr<ChiefSessionCreator> alone);
 
   /// Takes part in a session: may add a hook to its hooks, which are ordered by phase.
   /// @throws FailedPreconditionError if these are the peers of another session.
@@ -82,3 +85,7 @@ class SessionPeers : public Peers {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/monitored/impl/session_peers.ipp>
+#endif

@@ -19,4 +19,5 @@
 #include <trainhook/monitored/impl/session_hooks.ipp>
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
+#include <trainhook/monitored/impl/session_peers.ipp>
 #include <trainhook/monitored/impl/singular_monitored_session.ipp>
