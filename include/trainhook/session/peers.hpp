@@ -9,6 +9,7 @@
 #include <string>
 
 #include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -25,13 +26,10 @@ class Peers {
   Peers() = default;
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
-  virtual ~Peers() = default;
+  TRAINHOOK_DECL virtual ~Peers();
 
   /// Those of a process alone.
-  [[nodiscard]] static Peers& none() {
-    static Peers* const peers = new Peers;  // never destroyed, as system_clock()
-    return *peers;
-  }
+  [[nodiscard]] TRAINHOOK_DECL static Peers& none();
 
   /// The number of this process, from 0, and how many there are that have an input of their own.
   [[nodiscard]] virtual int process() const noexcept { return 0; }
@@ -78,3 +76,7 @@ class Peers {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/session/impl/peers.ipp>
+#endif
