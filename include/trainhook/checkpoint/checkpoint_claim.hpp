@@ -50,7 +50,7 @@ class CheckpointCompanion {
     std::function<void()> after_model{};   ///< cleans up after the model's commit; must not throw
   };
 
-  virtual ~CheckpointCompanion() = default;
+  TRAINHOOK_DECL virtual ~CheckpointCompanion();
 
   /// Takes the current state, on the thread that runs the session.
   /// @param inputs of the other processes of a job, by their numbers; empty if there are none, or if they are not known

@@ -33,7 +33,7 @@ class CheckpointContents {
   CheckpointContents() = default;
   CheckpointContents(const CheckpointContents&) = delete;
   CheckpointContents& operator=(const CheckpointContents&) = delete;
-  virtual ~CheckpointContents() = default;
+  TRAINHOOK_DECL virtual ~CheckpointContents();
 
   /// As it was asked for.
   [[nodiscard]] virtual const std::string& path() const noexcept = 0;

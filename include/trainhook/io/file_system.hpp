@@ -23,7 +23,7 @@ class WritableFile {
   WritableFile() = default;
   WritableFile(const WritableFile&) = delete;
   WritableFile& operator=(const WritableFile&) = delete;
-  virtual ~WritableFile() = default;
+  TRAINHOOK_DECL virtual ~WritableFile();
 
   [[nodiscard]] virtual const std::string& path() const noexcept = 0;
 
@@ -54,7 +54,7 @@ class ReadableFile {
   ReadableFile() = default;
   ReadableFile(const ReadableFile&) = delete;
   ReadableFile& operator=(const ReadableFile&) = delete;
-  virtual ~ReadableFile() = default;
+  TRAINHOOK_DECL virtual ~ReadableFile();
 
   [[nodiscard]] virtual const std::string& path() const noexcept = 0;
 
@@ -72,7 +72,7 @@ class FileLock {
   FileLock() = default;
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  virtual ~FileLock() = default;
+  TRAINHOOK_DECL virtual ~FileLock();
 
   /// False if the lock no longer protects anything: the file was removed, so others can lock a new one of the same
   /// name, or this process is a forked child of the one that holds the lock.
@@ -110,7 +110,7 @@ class FileSystem {
   FileSystem() = default;
   FileSystem(const FileSystem&) = delete;
   FileSystem& operator=(const FileSystem&) = delete;
-  virtual ~FileSystem() = default;
+  TRAINHOOK_DECL virtual ~FileSystem();
 
   [[nodiscard]] virtual std::unique_ptr<ReadableFile> open_readable(const std::string& path) = 0;
 

@@ -21,6 +21,8 @@
 
 namespace trainhook::detail {
 
+CheckpointCompanion::~CheckpointCompanion() = default;
+
 inline void log_what_was_finished(const InterruptedSaves& found, const std::string& directory) {
   for (const std::string& prefix : found.replaced)
     log_info("Checkpoint {} was being replaced when its writer was killed; the new one is in place now.", prefix);

@@ -64,6 +64,8 @@ std::optional<CheckpointContents::Entry> find_readable(const CheckpointContents&
 
 namespace trainhook {
 
+CheckpointContents::~CheckpointContents() = default;
+
 std::unique_ptr<CheckpointContents> open_bundle(const std::string& path, FileSystem& file_system, BundleFiles files) {
   return std::make_unique<detail::BundleContents>(path, file_system, files);
 }

@@ -9,7 +9,15 @@
 
 namespace trainhook {
 
+WritableFile::~WritableFile() = default;
+
 void WritableFile::append(std::string_view text) { append(std::as_bytes(std::span(text.data(), text.size()))); }
+
+ReadableFile::~ReadableFile() = default;
+
+FileLock::~FileLock() = default;
+
+FileSystem::~FileSystem() = default;
 
 std::unique_ptr<WritableFile> FileSystem::open_appendable(const std::string& path) {
   throw UnimplementedError("cannot append to {}: its FileSystem does not override open_appendable", path);
