@@ -12,7 +12,6 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/hooks/text/row_file.hpp>
 #include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>
@@ -30,11 +29,17 @@ struct RowLoggerOptions {
 
 namespace detail {
 
+class RowFile;
+struct RowFormat;
+struct WrittenRows;
+
 /// Writes one row per logged step. The newest row stays in memory until the next run starts or the session ends,
 /// because metrics of its step may still be published. It is part of the hook's state; earlier rows are on disk
 /// whenever the model is saved, and their checksum is in the state.
 class RowLoggerHook : public SessionRunHook {
  public:
+  TRAINHOOK_DECL ~RowLoggerHook() override;
+
   [[nodiscard]] std::string writes_to() const override { return options_.path; }
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
@@ -48,7 +53,7 @@ class RowLoggerHook : public SessionRunHook {
 
  protected:
   TRAINHOOK_DECL RowLoggerHook(const RowFormat& format, FetchRefs values, RowLoggerOptions options);
-  RowLoggerHook(RowLoggerHook&& other) noexcept = default;
+  TRAINHOOK_DECL RowLoggerHook(RowLoggerHook&& other) noexcept;
 
  private:
   struct Row {
@@ -62,6 +67,7 @@ class RowLoggerHook : public SessionRunHook {
   TRAINHOOK_DECL Row& row_of(std::int64_t step);
   TRAINHOOK_DECL void take_metrics();
   TRAINHOOK_DECL void write_row();
+  TRAINHOOK_DECL void remember(const std::optional<WrittenRows>& written);
 
   const RowFormat* format_;
   FetchRefs refs_;
@@ -72,7 +78,7 @@ class RowLoggerHook : public SessionRunHook {
   FetchList fetches_;
   std::unique_ptr<RowFile> file_;                  // null until it is opened
   std::optional<Row> row_;                         // the row that is not written yet
-  std::optional<WrittenRows> known_;               // of the file: as restored, last saved, or at the end
+  std::unique_ptr<WrittenRows> known_;             // of the file: as restored, last saved, or at the end; null: nothing
   std::vector<std::optional<std::int64_t>> seen_;  // the step of the last value of each metric
   std::int64_t step_ = 0;                          // after the last run
   bool fetched_ = false;

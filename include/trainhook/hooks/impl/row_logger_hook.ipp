@@ -18,6 +18,7 @@
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/metric_watch.hpp>
+#include <trainhook/hooks/text/row_file.hpp>
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
@@ -45,6 +46,10 @@ RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs values, RowLogge
                  format.hook, "every_n_secs", "every_n_steps");
 }
 
+RowLoggerHook::RowLoggerHook(RowLoggerHook&& other) noexcept = default;
+
+RowLoggerHook::~RowLoggerHook() = default;
+
 void RowLoggerHook::begin(Graph& graph) {
   global_step_ = require_global_step(graph, format_->hook);
   expect_name_fits(services().file_system(), options_.path + ".99",  // a copy
@@ -66,14 +71,16 @@ void RowLoggerHook::after_create_session(SessionRef session, Coordinator& /*coor
     timer_->reset_unless_restored();
     if (!timer_->last_triggered_step()) timer_->update_last_triggered_step(step_, services().clock());
   }
-  if (file_ != nullptr) known_ = file_->written();  // in a session before this one
+  if (file_ != nullptr) remember(file_->written());  // in a session before this one
   file_.reset();
 }
 
 void RowLoggerHook::open_file() {
   if (file_ != nullptr) return;
+  std::optional<WrittenRows> written;
+  if (known_ != nullptr) written = *known_;
   file_ = std::make_unique<RowFile>(services().file_system(), options_.path, columns_, *format_,
-                                    row_ ? row_->step - 1 : step_, known_);
+                                    row_ ? row_->step - 1 : step_, written);
 }
 
 SessionRunArgs RowLoggerHook::before_run(SessionRunContext& context) {
@@ -106,7 +113,7 @@ void RowLoggerHook::end(SessionRef /*session*/) {
   for (const std::string& metric : options_.metrics) warn_if_never_published(format_->hook, metric, services());
   const std::unique_ptr<RowFile> last = std::move(file_);
   last->close();
-  known_ = last->written();
+  remember(last->written());
 }
 
 void RowLoggerHook::abort(const std::exception_ptr& /*error*/) noexcept {
@@ -128,9 +135,9 @@ StateValues RowLoggerHook::save_state() {
   if (file_ != nullptr) {
     take_metrics();
     file_->sync();
-    known_ = file_->written();
+    remember(file_->written());
   }
-  if (known_) {
+  if (known_ != nullptr) {
     Tensor size_and_crc(DType::Int64, Shape({2}));
     const auto values = size_and_crc.mutable_data<std::int64_t>();
     values[0] = static_cast<std::int64_t>(known_->size);
@@ -152,7 +159,7 @@ StateValues RowLoggerHook::save_state() {
 void RowLoggerHook::load_state(const StateValues& state) {
   if (const Tensor* written = state.find("written"); written != nullptr && written->num_elements() == 2) {
     const auto values = written->data<std::int64_t>();
-    known_ = WrittenRows{static_cast<std::uint64_t>(values[0]), static_cast<std::uint32_t>(values[1])};
+    remember(WrittenRows{static_cast<std::uint64_t>(values[0]), static_cast<std::uint32_t>(values[1])});
   }
   if (state.find("step") == nullptr) return;
   const auto cells = state.at("cells").data<std::string>();
@@ -180,6 +187,10 @@ void RowLoggerHook::take_metrics() {
     if (is_late) continue;  // its row is written
     row_of(metric->step).cells[refs_.size() + i] = cell_of(Tensor(metric->value), options_.metrics[i], *format_);
   }
+}
+
+void RowLoggerHook::remember(const std::optional<WrittenRows>& written) {
+  known_ = written ? std::make_unique<WrittenRows>(*written) : nullptr;
 }
 
 void RowLoggerHook::write_row() {
