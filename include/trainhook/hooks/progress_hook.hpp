@@ -16,12 +16,15 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/text/progress_line.hpp>
 #include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
+
+namespace detail {
+class ProgressLine;
+}  // namespace detail
 
 /// Shows `step 400/3000 (13 %), 812 steps/s, 3.2 s left, loss = 0.43`: on a terminal as one line that is overwritten,
 /// in a file as plain lines. The last line says why training ended. Tensors are fetched only in runs that are shown and
@@ -38,11 +41,12 @@ class ProgressHook final : public SessionRunHook {
     std::size_t width = 100;                       ///< columns of the terminal
   };
 
-  explicit ProgressHook(detail::NoOptions = {}) : ProgressHook(Options{}) {}
+  TRAINHOOK_DECL explicit ProgressHook(detail::NoOptions = {});
   /// @throws InvalidArgumentError if a period or the width is not positive, if `last_step` is negative, or if both a
   /// file and a sink are given.
   TRAINHOOK_DECL explicit ProgressHook(Options options);
-  ProgressHook(ProgressHook&& other) noexcept = default;
+  TRAINHOOK_DECL ProgressHook(ProgressHook&& other) noexcept;
+  TRAINHOOK_DECL ~ProgressHook() override;
 
   TRAINHOOK_DECL void begin(Graph& graph) override;
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override;

@@ -15,10 +15,17 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/terminal.hpp>
 #include <trainhook/graph/global_step.hpp>
+#include <trainhook/hooks/text/progress_line.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook {
+
+ProgressHook::ProgressHook(detail::NoOptions /*options*/) : ProgressHook(Options{}) {}
+
+ProgressHook::ProgressHook(ProgressHook&& other) noexcept = default;
+
+ProgressHook::~ProgressHook() = default;
 
 ProgressHook::ProgressHook(Options options)
     : options_(std::move(options)),

@@ -28,6 +28,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
   TRAINHOOK_DECL ~ProgressLine();
 
+  [[nodiscard]] bool on_terminal() const noexcept { return on_terminal_; }
+
   TRAINHOOK_DECL void show(std::string text);
 
   /// Writes the last text, not truncated, with a newline.
