@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -27,17 +26,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using Calls = std::vector<std::string>;
-
-/// Hooks are moved into a list. A copy would count and save under the name of the first one.
-template <class... Hook>
-constexpr bool only_move = ((std::is_nothrow_move_constructible_v<Hook> && !std::is_copy_constructible_v<Hook> &&
-                             !std::is_copy_assignable_v<Hook> && !std::is_move_assignable_v<Hook>)&&...);
-
-static_assert(only_move<AsyncCheckpointSaverHook, BestCheckpointHook, CheckpointInputPipelineHook, CheckpointSaverHook,
-                        CsvLoggerHook, EarlyStoppingHook, EvaluationHook, ExponentialMovingAverageHook, FeedFnHook,
-                        FinalOpsHook, HParamsHook, JsonLinesHook, LambdaHook, LearningRateWarmUpHook, LoggingTensorHook,
-                        NanTensorHook, ProfilerHook, ProgressHook, ReduceLearningRateOnPlateauHook, SignalHook,
-                        StepCounterHook, SummarySaverHook>);
 
 /// Writes down each call and lets the stock hook do its work.
 template <class Hook>

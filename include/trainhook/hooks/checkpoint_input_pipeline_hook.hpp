@@ -72,7 +72,9 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
       : CheckpointInputPipelineHook(options_for(estimator, external_state_policy)) {
     has_own_period_ = false;
   }
-  CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept = default;
+  TRAINHOOK_DECL CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept;
+  CheckpointInputPipelineHook& operator=(CheckpointInputPipelineHook&&) = delete;
+  TRAINHOOK_DECL ~CheckpointInputPipelineHook() override;
 
   /// @throws InvalidArgumentError if the graph has no iterator, FailedPreconditionError if an iterator has external
   /// state that the policy does not allow.

@@ -30,7 +30,8 @@ class CsvLoggerHook final : public detail::RowLoggerHook {
   /// @throws InvalidArgumentError if the path is empty, two columns have the same name, the name of one is not UTF-8,
   /// there are no columns, or there are values without exactly one positive period.
   TRAINHOOK_DECL CsvLoggerHook(FetchRefs values, Options options);
-  CsvLoggerHook(CsvLoggerHook&& other) noexcept = default;
+  TRAINHOOK_DECL CsvLoggerHook(CsvLoggerHook&& other) noexcept;
+  CsvLoggerHook& operator=(CsvLoggerHook&&) = delete;
   TRAINHOOK_DECL ~CsvLoggerHook() override;
 };
 

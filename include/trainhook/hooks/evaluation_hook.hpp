@@ -75,7 +75,9 @@ class EvaluationHook final : public SessionRunHook {
     set_inputs(std::move(inputs));
   }
 
-  EvaluationHook(EvaluationHook&& other) noexcept = default;
+  TRAINHOOK_DECL EvaluationHook(EvaluationHook&& other) noexcept;
+  EvaluationHook& operator=(EvaluationHook&&) = delete;
+  TRAINHOOK_DECL ~EvaluationHook() override;
 
   /// The newest metrics; empty before the first evaluation.
   [[nodiscard]] const Metrics& metrics() const noexcept { return metrics_; }

@@ -52,7 +52,9 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
   explicit ExponentialMovingAverageHook(detail::NoOptions = {}) : ExponentialMovingAverageHook(Options{}) {}
   /// @throws InvalidArgumentError unless `decay` is at least 0 and below 1.
   TRAINHOOK_DECL explicit ExponentialMovingAverageHook(Options options);
-  ExponentialMovingAverageHook(ExponentialMovingAverageHook&& other) noexcept = default;
+  TRAINHOOK_DECL ExponentialMovingAverageHook(ExponentialMovingAverageHook&& other) noexcept;
+  ExponentialMovingAverageHook& operator=(ExponentialMovingAverageHook&&) = delete;
+  TRAINHOOK_DECL ~ExponentialMovingAverageHook() override;
 
   /// The averages, by the names of the variables; available once the session is created. Of half and bfloat16: float.
   [[nodiscard]] const std::vector<NamedTensor>& averages() const noexcept { return averages_; }

@@ -31,7 +31,9 @@ class FinalOpsHook : public SessionRunHook {
   explicit FinalOpsHook(std::initializer_list<FetchRefs::Item> final_ops) : FinalOpsHook(FetchRefs(final_ops)) {}
   explicit FinalOpsHook(std::initializer_list<FetchRefs::TaggedItem> final_ops) : FinalOpsHook(FetchRefs(final_ops)) {}
   TRAINHOOK_DECL FinalOpsHook(FetchRefs final_ops, Options options);
-  FinalOpsHook(FinalOpsHook&& other) noexcept = default;
+  TRAINHOOK_DECL FinalOpsHook(FinalOpsHook&& other) noexcept;
+  FinalOpsHook& operator=(FinalOpsHook&&) = delete;
+  TRAINHOOK_DECL ~FinalOpsHook() override;
 
   /// The values in the given order, or sorted by name if names were given; empty until `end` has succeeded. The value
   /// of an operation is an empty Tensor.

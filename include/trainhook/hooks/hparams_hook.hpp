@@ -49,7 +49,9 @@ class HParamsHook final : public SessionRunHook {
   /// @throws InvalidArgumentError if there is no hyperparameter, one has no name, two have the same name, or no
   /// directory is given.
   TRAINHOOK_DECL explicit HParamsHook(Options options);
-  HParamsHook(HParamsHook&& other) noexcept = default;
+  TRAINHOOK_DECL HParamsHook(HParamsHook&& other) noexcept;
+  HParamsHook& operator=(HParamsHook&&) = delete;
+  TRAINHOOK_DECL ~HParamsHook() override;
 
   [[nodiscard]] std::string writes_to() const override { return options_.output_dir; }
   TRAINHOOK_DECL void begin(Graph& graph) override;

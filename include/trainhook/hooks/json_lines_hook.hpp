@@ -25,7 +25,8 @@ class JsonLinesHook final : public detail::RowLoggerHook {
   /// @param values scalar numbers, bools or strings; may be empty
   /// @throws InvalidArgumentError as CsvLoggerHook.
   TRAINHOOK_DECL JsonLinesHook(FetchRefs values, Options options);
-  JsonLinesHook(JsonLinesHook&& other) noexcept = default;
+  TRAINHOOK_DECL JsonLinesHook(JsonLinesHook&& other) noexcept;
+  JsonLinesHook& operator=(JsonLinesHook&&) = delete;
   TRAINHOOK_DECL ~JsonLinesHook() override;
 };
 

@@ -43,7 +43,9 @@ class LoggingTensorHook : public SessionRunHook {
   /// @throws InvalidArgumentError if there is none, and unless exactly one positive period is given, or none with
   /// `at_end`.
   TRAINHOOK_DECL LoggingTensorHook(FetchRefs tensors, Options options);
-  LoggingTensorHook(LoggingTensorHook&& other) noexcept = default;
+  TRAINHOOK_DECL LoggingTensorHook(LoggingTensorHook&& other) noexcept;
+  LoggingTensorHook& operator=(LoggingTensorHook&&) = delete;
+  TRAINHOOK_DECL ~LoggingTensorHook() override;
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Report; }
 

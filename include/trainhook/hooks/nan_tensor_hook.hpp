@@ -37,7 +37,9 @@ class NanTensorHook : public SessionRunHook {
   TRAINHOOK_DECL explicit NanTensorHook(FetchRefs tensors);
   explicit NanTensorHook(std::initializer_list<FetchRefs::Item> tensors) : NanTensorHook(FetchRefs(tensors)) {}
   TRAINHOOK_DECL NanTensorHook(FetchRefs tensors, Options options);
-  NanTensorHook(NanTensorHook&& other) noexcept = default;
+  TRAINHOOK_DECL NanTensorHook(NanTensorHook&& other) noexcept;
+  NanTensorHook& operator=(NanTensorHook&&) = delete;
+  TRAINHOOK_DECL ~NanTensorHook() override;
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Check; }
 

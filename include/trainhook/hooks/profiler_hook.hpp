@@ -31,7 +31,9 @@ class ProfilerHook final : public SessionRunHook {
 
   /// @throws InvalidArgumentError unless exactly one positive period is given.
   TRAINHOOK_DECL explicit ProfilerHook(Options options);
-  ProfilerHook(ProfilerHook&& other) noexcept = default;
+  TRAINHOOK_DECL ProfilerHook(ProfilerHook&& other) noexcept;
+  ProfilerHook& operator=(ProfilerHook&&) = delete;
+  TRAINHOOK_DECL ~ProfilerHook() override;
 
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::string writes_to() const override { return output_dir_; }

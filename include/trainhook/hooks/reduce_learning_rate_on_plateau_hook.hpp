@@ -42,7 +42,9 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
   /// @throws InvalidArgumentError unless `factor` is above 0 and below 1, `patience` at least 1, and `min_delta`,
   /// `cooldown` and `min_learning_rate` at least 0.
   TRAINHOOK_DECL explicit ReduceLearningRateOnPlateauHook(Options options);
-  ReduceLearningRateOnPlateauHook(ReduceLearningRateOnPlateauHook&& other) noexcept = default;
+  TRAINHOOK_DECL ReduceLearningRateOnPlateauHook(ReduceLearningRateOnPlateauHook&& other) noexcept;
+  ReduceLearningRateOnPlateauHook& operator=(ReduceLearningRateOnPlateauHook&&) = delete;
+  TRAINHOOK_DECL ~ReduceLearningRateOnPlateauHook() override;
 
   /// The best value so far; nothing before the first.
   [[nodiscard]] std::optional<double> best() const noexcept { return watch_.best(); }

@@ -38,6 +38,7 @@ struct WrittenRows;
 /// whenever the model is saved, and their checksum is in the state.
 class RowLoggerHook : public SessionRunHook {
  public:
+  RowLoggerHook& operator=(RowLoggerHook&&) = delete;
   TRAINHOOK_DECL ~RowLoggerHook() override;
 
   [[nodiscard]] std::string writes_to() const override { return options_.path; }

@@ -58,7 +58,9 @@ class SignalHook final : public SessionRunHook {
 
   explicit SignalHook(detail::NoOptions = {}) : SignalHook(Options{}) {}
   TRAINHOOK_DECL explicit SignalHook(Options options);
-  SignalHook(SignalHook&& other) noexcept = default;
+  TRAINHOOK_DECL SignalHook(SignalHook&& other) noexcept;
+  SignalHook& operator=(SignalHook&&) = delete;
+  TRAINHOOK_DECL ~SignalHook() override;
 
   /// Runs after the hooks that save, so that it can log what was saved.
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Report; }

@@ -34,7 +34,9 @@ class StepCounterHook : public SessionRunHook {
   /// @throws InvalidArgumentError if both periods are given, if one is not positive, or if both a directory and a
   /// writer are given.
   TRAINHOOK_DECL explicit StepCounterHook(Options options);
-  StepCounterHook(StepCounterHook&& other) noexcept = default;
+  TRAINHOOK_DECL StepCounterHook(StepCounterHook&& other) noexcept;
+  StepCounterHook& operator=(StepCounterHook&&) = delete;
+  TRAINHOOK_DECL ~StepCounterHook() override;
 
   [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;
   TRAINHOOK_DECL void begin(Graph& graph) override;

@@ -42,7 +42,9 @@ class SummarySaverHook : public SessionRunHook {
   /// @throws InvalidArgumentError unless exactly one of `scaffold` and `summary_op`, and exactly one positive period,
   /// are given.
   TRAINHOOK_DECL explicit SummarySaverHook(Options options);
-  SummarySaverHook(SummarySaverHook&& other) noexcept = default;
+  TRAINHOOK_DECL SummarySaverHook(SummarySaverHook&& other) noexcept;
+  SummarySaverHook& operator=(SummarySaverHook&&) = delete;
+  TRAINHOOK_DECL ~SummarySaverHook() override;
 
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;
   [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;

@@ -25,6 +25,10 @@
 
 namespace trainhook {
 
+CheckpointInputPipelineHook::CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept = default;
+
+CheckpointInputPipelineHook::~CheckpointInputPipelineHook() = default;
+
 CheckpointInputPipelineHook::CheckpointInputPipelineHook(Options options) : options_(std::move(options)) {
   detail::expect_file_name("CheckpointInputPipelineHook", "checkpoint_basename", options_.checkpoint_basename);
   detail::expect_file_name("CheckpointInputPipelineHook", "latest_filename", options_.latest_filename);

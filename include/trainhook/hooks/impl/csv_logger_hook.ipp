@@ -69,6 +69,8 @@ namespace trainhook {
 CsvLoggerHook::CsvLoggerHook(FetchRefs values, Options options)
     : RowLoggerHook(detail::kCsvFormat, std::move(values), std::move(options)) {}
 
+CsvLoggerHook::CsvLoggerHook(CsvLoggerHook&& other) noexcept = default;
+
 CsvLoggerHook::~CsvLoggerHook() = default;
 
 }  // namespace trainhook

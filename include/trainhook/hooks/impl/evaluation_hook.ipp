@@ -83,6 +83,10 @@ void EvaluationHook::set_inputs(std::vector<Output> inputs) {
   if (inputs_.empty()) throw InvalidArgumentError("EvaluationHook: there are no inputs to feed the data to");
 }
 
+EvaluationHook::EvaluationHook(EvaluationHook&& other) noexcept = default;
+
+EvaluationHook::~EvaluationHook() = default;
+
 void EvaluationHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "EvaluationHook");
   detail::SessionServices::of(services()).claim_metrics(*this, "EvaluationHook", options_.name);

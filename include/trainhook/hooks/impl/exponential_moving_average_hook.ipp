@@ -170,6 +170,10 @@ ExponentialMovingAverageHook::ExponentialMovingAverageHook(Options options) : op
   }
 }
 
+ExponentialMovingAverageHook::ExponentialMovingAverageHook(ExponentialMovingAverageHook&& other) noexcept = default;
+
+ExponentialMovingAverageHook::~ExponentialMovingAverageHook() = default;
+
 ExponentialMovingAverageHook::Swapped ExponentialMovingAverageHook::use_averages() const {
   if (!session_.has_value() || averages_.empty()) {
     throw FailedPreconditionError(

@@ -14,6 +14,10 @@
 
 namespace trainhook {
 
+FinalOpsHook::FinalOpsHook(FinalOpsHook&& other) noexcept = default;
+
+FinalOpsHook::~FinalOpsHook() = default;
+
 FinalOpsHook::FinalOpsHook(FetchRefs final_ops) : FinalOpsHook(std::move(final_ops), Options{}) {}
 
 FinalOpsHook::FinalOpsHook(FetchRefs final_ops, Options options)

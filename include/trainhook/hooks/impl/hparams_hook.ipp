@@ -124,6 +124,10 @@ HParamsHook::HParamsHook(Options options) : options_(std::move(options)) {
     throw InvalidArgumentError("HParamsHook: two hyperparameters are called '{}'", *twice);
 }
 
+HParamsHook::HParamsHook(HParamsHook&& other) noexcept = default;
+
+HParamsHook::~HParamsHook() = default;
+
 void HParamsHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "HParamsHook");
   written_ = false;

@@ -60,6 +60,8 @@ namespace trainhook {
 JsonLinesHook::JsonLinesHook(FetchRefs values, Options options)
     : RowLoggerHook(detail::kJsonFormat, std::move(values), std::move(options)) {}
 
+JsonLinesHook::JsonLinesHook(JsonLinesHook&& other) noexcept = default;
+
 JsonLinesHook::~JsonLinesHook() = default;
 
 }  // namespace trainhook

@@ -23,6 +23,10 @@ LambdaHook::LambdaHook(Options options) : functions_(std::move(options)) {
                                given.save_state ? "load_state" : "save_state");
 }
 
+LambdaHook::LambdaHook(LambdaHook&& other) noexcept = default;
+
+LambdaHook::~LambdaHook() = default;
+
 void LambdaHook::begin(Graph& graph) {
   if (functions_.begin) functions_.begin(graph);
 }

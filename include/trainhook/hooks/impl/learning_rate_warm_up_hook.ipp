@@ -26,6 +26,10 @@ LearningRateWarmUpHook::LearningRateWarmUpHook(Options options) : options_(std::
                                options_.start);
 }
 
+LearningRateWarmUpHook::LearningRateWarmUpHook(LearningRateWarmUpHook&& other) noexcept = default;
+
+LearningRateWarmUpHook::~LearningRateWarmUpHook() = default;
+
 void LearningRateWarmUpHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "LearningRateWarmUpHook");
   whole_.reset();

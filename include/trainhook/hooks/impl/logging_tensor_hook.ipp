@@ -21,6 +21,10 @@
 
 namespace trainhook {
 
+LoggingTensorHook::LoggingTensorHook(LoggingTensorHook&& other) noexcept = default;
+
+LoggingTensorHook::~LoggingTensorHook() = default;
+
 LoggingTensorHook::LoggingTensorHook(FetchRefs tensors, Options options)
     : tensors_(std::move(tensors)), options_(std::move(options)) {
   if (tensors_.empty()) throw InvalidArgumentError("LoggingTensorHook: no tensor is given; give at least one");

@@ -18,6 +18,10 @@
 
 namespace trainhook {
 
+NanTensorHook::NanTensorHook(NanTensorHook&& other) noexcept = default;
+
+NanTensorHook::~NanTensorHook() = default;
+
 NanTensorHook::NanTensorHook(FetchRefs tensors) : NanTensorHook(std::move(tensors), Options{}) {}
 
 NanTensorHook::NanTensorHook(FetchRefs tensors, Options options) : tensors_(std::move(tensors)), options_(options) {

@@ -34,6 +34,11 @@ ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(Options options
   expect(options_.min_learning_rate >= 0, "min_learning_rate", options_.min_learning_rate, "at least 0");
 }
 
+ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(ReduceLearningRateOnPlateauHook&& other) noexcept =
+    default;
+
+ReduceLearningRateOnPlateauHook::~ReduceLearningRateOnPlateauHook() = default;
+
 void ReduceLearningRateOnPlateauHook::begin(Graph& /*graph*/) {
   watch_.reset();
   cooldown_ = 0;

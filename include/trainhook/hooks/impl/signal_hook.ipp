@@ -49,6 +49,10 @@ SignalHook::SignalHook(Options options) : options_(std::move(options)) {
     throw InvalidArgumentError("SignalHook: deadline must be above 0; leave it out to wait indefinitely");
 }
 
+SignalHook::SignalHook(SignalHook&& other) noexcept = default;
+
+SignalHook::~SignalHook() = default;
+
 void SignalHook::begin(Graph& /*graph*/) {
   signals_.reset();
   detail::refuse_if_interrupted();

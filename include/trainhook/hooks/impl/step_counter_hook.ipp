@@ -17,6 +17,10 @@
 
 namespace trainhook {
 
+StepCounterHook::StepCounterHook(StepCounterHook&& other) noexcept = default;
+
+StepCounterHook::~StepCounterHook() = default;
+
 StepCounterHook::StepCounterHook(Options options)
     : output_dir_(std::move(options.output_dir)),
       given_writer_(std::move(options.summary_writer)),

@@ -22,6 +22,10 @@
 
 namespace trainhook {
 
+SummarySaverHook::SummarySaverHook(SummarySaverHook&& other) noexcept = default;
+
+SummarySaverHook::~SummarySaverHook() = default;
+
 SummarySaverHook::SummarySaverHook(Options options)
     : options_(std::move(options)),
       timer_(*this, {.every_secs = options_.save_secs, .every_steps = options_.save_steps}, "SummarySaverHook",
