@@ -8,6 +8,7 @@
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/function_ref.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -20,7 +21,7 @@ class RestorePolicy {
   RestorePolicy() = default;
   RestorePolicy(const RestorePolicy&) = delete;
   RestorePolicy& operator=(const RestorePolicy&) = delete;
-  virtual ~RestorePolicy() = default;
+  TRAINHOOK_DECL virtual ~RestorePolicy();
 
   /// A checkpoint to begin with if the model has none of its own; empty: the policy is for those of its own.
   [[nodiscard]] virtual const CheckpointSource& from() const noexcept = 0;
@@ -37,3 +38,7 @@ class RestorePolicy {
 };
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/checkpoint/impl/restore_policy.ipp>
+#endif

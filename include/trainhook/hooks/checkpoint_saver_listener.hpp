@@ -7,6 +7,7 @@
 #include <exception>
 #include <string_view>
 
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -15,7 +16,7 @@ namespace trainhook {
 /// thread that runs the session. Source: TensorFlow's `CheckpointSaverListener`; `save_failed` is an addition.
 class CheckpointSaverListener {
  public:
-  virtual ~CheckpointSaverListener() = default;
+  TRAINHOOK_DECL virtual ~CheckpointSaverListener();
 
   /// Called once, before the session exists.
   virtual void begin() {}
@@ -48,3 +49,7 @@ inline constexpr std::string_view kSavingListeners = "saving_listeners";
 
 }  // namespace detail
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
+#endif

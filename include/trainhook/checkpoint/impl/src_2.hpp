@@ -21,6 +21,7 @@
 #include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/run_record.ipp>
+#include <trainhook/checkpoint/impl/restore_policy.ipp>
 #include <trainhook/checkpoint/impl/restore_rules.ipp>
 #include <trainhook/checkpoint/impl/saver.ipp>
 #include <trainhook/checkpoint/impl/saver_restore.ipp>

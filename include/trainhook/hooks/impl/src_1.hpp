@@ -11,6 +11,7 @@
 #include <trainhook/hooks/impl/best_checkpoint_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_input_pipeline_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
+#include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
 #include <trainhook/hooks/impl/early_stopping_hook.ipp>
 #include <trainhook/hooks/impl/evaluation_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>

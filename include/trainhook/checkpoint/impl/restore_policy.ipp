@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The bodies of restore_policy.hpp.
+#pragma once
+
+#include <trainhook/checkpoint/restore_policy.hpp>
+
+namespace trainhook {
+
+RestorePolicy::~RestorePolicy() = default;
+
+}  // namespace trainhook
