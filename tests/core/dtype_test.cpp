@@ -62,6 +62,8 @@ TEST(DType, HalvesHaveTheirNumbers) {
   EXPECT_EQ(to_float(Half{0xfc00}), -std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(to_float(Half{0x7c01})));
   EXPECT_EQ(to_float(BFloat16{0x4049}), 3.140625F);
+  EXPECT_EQ(static_cast<float>(Half{0x3c00}), 1);
+  EXPECT_EQ(static_cast<float>(BFloat16{0x4049}), 3.140625F);
   EXPECT_EQ(fmt::format("{} {}", Half{0xc500}, BFloat16{0x4049}), "-5 3.140625");
 }
 

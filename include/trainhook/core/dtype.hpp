@@ -41,12 +41,14 @@ enum class DType : std::uint8_t {
 /// IEEE 754 binary16, as stored bits: this library stores it and does no arithmetic with it.
 struct Half {
   std::uint16_t bits{};
+  TRAINHOOK_DECL explicit operator float() const noexcept;
   friend bool operator==(Half, Half) = default;
 };
 
 /// bfloat16 as stored bits: the upper half of a float.
 struct BFloat16 {
   std::uint16_t bits{};
+  TRAINHOOK_DECL explicit operator float() const noexcept;
   friend bool operator==(BFloat16, BFloat16) = default;
 };
 

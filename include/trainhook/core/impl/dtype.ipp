@@ -21,4 +21,8 @@ float to_float(Half value) noexcept {
 
 float to_float(BFloat16 value) noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); }
 
+Half::operator float() const noexcept { return to_float(*this); }
+
+BFloat16::operator float() const noexcept { return to_float(*this); }
+
 }  // namespace trainhook

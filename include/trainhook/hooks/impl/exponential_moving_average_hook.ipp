@@ -24,10 +24,10 @@
 
 namespace trainhook::detail {
 
-template <class T>
-void move_towards(std::span<T> averages, std::span<const T> values, double decay) noexcept {
+template <class T, class Value>
+void move_towards(std::span<T> averages, std::span<const Value> values, double decay) noexcept {
   for (std::size_t i = 0; i < averages.size(); ++i)
-    averages[i] -= static_cast<T>(1 - decay) * (averages[i] - values[i]);  // as TensorFlow's assign_sub
+    averages[i] -= static_cast<T>(1 - decay) * (averages[i] - static_cast<T>(values[i]));  // as TensorFlow's assign_sub
 }
 
 inline Tensor in_dtype(const Tensor& numbers, DType dtype) {
@@ -43,10 +43,12 @@ inline void move_towards(NamedTensor& average, const Tensor& value, double decay
         "ExponentialMovingAverageHook: variable '{}' has changed its shape from {} to {}; leave it out of `variables`",
         average.name, average.tensor.shape(), value.shape());
   }
-  const Tensor numbers = in_dtype(value, average.tensor.dtype());
-  if (numbers.dtype() == DType::Double)
-    return move_towards(average.tensor.mutable_data<double>(), numbers.data<double>(), decay);
-  move_towards(average.tensor.mutable_data<float>(), numbers.data<float>(), decay);
+  switch (value.dtype()) {
+    case DType::Double: return move_towards(average.tensor.mutable_data<double>(), value.data<double>(), decay);
+    case DType::Half: return move_towards(average.tensor.mutable_data<float>(), value.data<Half>(), decay);
+    case DType::BFloat16: return move_towards(average.tensor.mutable_data<float>(), value.data<BFloat16>(), decay);
+    default: return move_towards(average.tensor.mutable_data<float>(), value.data<float>(), decay);
+  }
 }
 
 /// What an average of such numbers is kept in: half and bfloat16 would lose most of its small steps.
