@@ -43,6 +43,13 @@ TEST(AllReduceMean, OfWholeNumbersIsAnError) {
   EXPECT_THROW(all_reduce(values, Reduction::Mean, world()), InvalidArgumentError);
 }
 
+TEST(AllReduceSum, OfDifferentNumbersOfValuesIsAnErrorOnEachRank) {
+  std::vector<float> values(static_cast<std::size_t>(5 - world().rank()), 1.0F);
+  if (world().size() == 1) return all_reduce(values, Reduction::Sum, world());
+  EXPECT_THROW(all_reduce(values, Reduction::Sum, world()), InvalidArgumentError);
+  EXPECT_EQ(values.back(), 1.0F);
+}
+
 TEST(AllReduceSum, OfNothingIsNothing) { all_reduce(std::span<float>(), Reduction::Sum, world()); }
 
 TEST(AllReduceSum, GivesTheSameBitsOnEveryRankAndEveryTime) {

@@ -42,7 +42,6 @@ TEST(MpiCollective, BroadcastGivesTheBytesOfTheRoot) {
 
 TEST(MpiCollective, GatherGivesTheBytesOfAllInOrder) {
   const std::shared_ptr<Collective> ranks = collective(world());
-  EXPECT_EQ(ranks->all_gather(bytes_of(ranks->rank()), 60s), bytes_of_all());
   for (int root = 0; root < ranks->size(); ++root) {
     const std::vector<std::string> got = ranks->gather(bytes_of(ranks->rank()), root, 60s);
     EXPECT_EQ(got, root == ranks->rank() ? bytes_of_all() : std::vector<std::string>());

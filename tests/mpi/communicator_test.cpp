@@ -47,6 +47,10 @@ TEST(Communicator, TakesAPartOfTheRanks) {
   EXPECT_EQ(part.size(), (world().size() + 1 - world().rank() % 2) / 2);
 }
 
+TEST(Communicator, OfNoRanksIsAnError) {
+  EXPECT_THROW(static_cast<void>(Communicator(MPI_COMM_NULL)), InvalidArgumentError);
+}
+
 TEST(Communicator, LogLinesBeginWithTheRankInTheWorld) {
   trainhook::testing::LogLines log;
   log_info("saved");

@@ -133,7 +133,6 @@ std::map<std::string, std::function<void(const th::mpi::Communicator&)>> places(
       {"long_broadcast",
        in([](auto& ranks) { static_cast<void>(ranks.broadcast(std::string(10'000'000, 'a'), 0, kWait)); })},
       {"gather", in([](auto& ranks) { static_cast<void>(ranks.gather(std::string(1'000'000, 'a'), 0, kWait)); })},
-      {"all_gather", in([](auto& ranks) { static_cast<void>(ranks.all_gather("a", kWait)); })},
       {"barrier", in([](auto& ranks) { ranks.barrier(kWait); })},
       {"reduction", in([](auto& ranks) {
          ranks.begin({});

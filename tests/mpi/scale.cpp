@@ -40,6 +40,22 @@ void table(const scale::Machine& machine) {
   fmt::print("\n");
 }
 
+void starts(const scale::Machine& machine) {
+  fmt::print(
+      "A start of a new model of {:.0f} MB in {} variables, without files:\n\n"
+      "| ranks | messages | bytes, all ranks together | bytes to one rank at most | ... without the variables | s |\n"
+      "|---|---|---|---|---|---|\n",
+      kSmall / 1e6, scale::kVariables);
+  for (const int ranks : {8, 64, 10000}) {
+    const scale::Job job = scale::start(machine, ranks, static_cast<std::size_t>(kSmall));
+    scale::Job compared(machine, ranks);
+    scale::compare(compared);
+    fmt::print("| {} | {} | {} | {} | {} | {:.2f} |\n", ranks, job.messages(), job.bytes(), job.most_bytes_of_a_rank(),
+               compared.most_bytes_of_a_rank(), job.last());
+  }
+  fmt::print("\n");
+}
+
 /// Medians of three runs of tests/bench/mpi_bench.cpp on the machine of `scale::this_machine`, in us: what an agreement
 /// adds to a step that does nothing, and MPI_Allreduce of 8 bytes.
 struct Measured {
@@ -68,6 +84,7 @@ void validation() {
 int main() {
   table(scale::published_cluster());
   table(scale::this_machine());
+  starts(scale::published_cluster());
   validation();
   return 0;
 }

@@ -55,7 +55,12 @@ struct Machine {
 class Job {
  public:
   Job(const Machine& machine, int ranks)
-      : machine_(machine), size_(static_cast<std::size_t>(ranks)), clock_(size_, 0), out_(size_, 0), in_(size_, 0) {}
+      : machine_(machine),
+        size_(static_cast<std::size_t>(ranks)),
+        clock_(size_, 0),
+        out_(size_, 0),
+        in_(size_, 0),
+        taken_(size_, 0) {}
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] double clock(std::size_t rank) const { return clock_[rank]; }
@@ -64,6 +69,8 @@ class Job {
     return std::accumulate(clock_.begin(), clock_.end(), 0.0) / static_cast<double>(size_);
   }
   [[nodiscard]] std::int64_t messages() const { return messages_; }
+  [[nodiscard]] std::int64_t bytes() const { return std::accumulate(taken_.begin(), taken_.end(), std::int64_t{0}); }
+  [[nodiscard]] std::int64_t most_bytes_of_a_rank() const { return *std::ranges::max_element(taken_); }
   [[nodiscard]] std::int64_t files() const { return files_; }
 
   /// All go on when the last one is here, at no cost.
@@ -155,6 +162,7 @@ class Job {
 
   void take(std::size_t to, double sent, std::size_t bytes) {
     ++messages_;
+    taken_[to] += static_cast<std::int64_t>(bytes);
     const double arrives = (std::max)(sent + machine_.network.latency, in_[to]);
     in_[to] = arrives + pause(bytes);
     act(to, arrives + static_cast<double>(bytes) * machine_.network.per_byte);
@@ -177,10 +185,11 @@ class Job {
 
   Machine machine_;
   std::size_t size_;
-  std::vector<double> clock_;  ///< when each rank is free
-  std::vector<double> out_;    ///< when it can send the next message
-  std::vector<double> in_;     ///< when the next message can arrive
-  double server_ = 0;          ///< when the directory is free
+  std::vector<double> clock_;        ///< when each rank is free
+  std::vector<double> out_;          ///< when it can send the next message
+  std::vector<double> in_;           ///< when the next message can arrive
+  std::vector<std::int64_t> taken_;  ///< the bytes that came to each rank
+  double server_ = 0;                ///< when the directory is free
   double disks_ = 0;
   std::int64_t messages_ = 0;
   std::int64_t files_ = 0;

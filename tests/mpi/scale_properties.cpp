@@ -117,6 +117,17 @@ TEST(Scale, ShardsMakeASaveFasterAndARestoreTakesLittleLongerForMoreRanks) {
   EXPECT_LT(scale::restore(kMachine, 256, 100e9), 1.5 * scale::restore(kMachine, 64, 100e9));
 }
 
+TEST(Scale, AStartBringsEachRankButTheFirstNoMoreThanTheModel) {
+  for (const int ranks : {8, 64, 10000}) {
+    const Job job = scale::start(kMachine, ranks, 1'000'000'000);
+    EXPECT_LT(job.most_bytes_of_a_rank(), 1'010'000'000) << ranks;
+    EXPECT_LT(job.messages() / ranks, 70 * 24) << ranks;  // a vote and a broadcast for each 16 MiB
+  }
+  Job compared(kMachine, 10000);
+  scale::compare(compared);
+  EXPECT_LT(compared.most_bytes_of_a_rank(), 2'000'000);
+}
+
 TEST(Scale, KeepsADataFileOfEachRankAnIndexAndAMetaForEachCheckpoint) {
   for (const int ranks : {1, 8, 100}) EXPECT_EQ(scale::files(kMachine, ranks), scale::kKept * (ranks + 2) + 1);
 }

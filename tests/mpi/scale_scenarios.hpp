@@ -14,16 +14,17 @@
 
 namespace scale {
 
-constexpr std::size_t kVotes = 88;        ///< sizeof(trainhook::Votes)
-constexpr std::size_t kLength = 8;        ///< of bytes that follow
-constexpr std::size_t kRankState = 3000;  ///< what a rank has of its own
-constexpr std::size_t kFacts = 200;       ///< assumed: what ranks compare at the start
-constexpr std::size_t kEntry = 80;        ///< of a variable in the index
-constexpr std::size_t kVariables = 1000;  ///< assumed
-constexpr std::int64_t kKept = 5;         ///< max_to_keep
-constexpr double kWork = 9.9e-3;          ///< of a step, to which comes
-constexpr double kNoise = 0.1e-3;         ///< ... an exponentially distributed time of this mean; both assumed
-constexpr int kSteps = 50;                ///< that a mean is taken of
+constexpr std::size_t kVotes = 88;         ///< sizeof(trainhook::Votes)
+constexpr std::size_t kLength = 8;         ///< of bytes that follow
+constexpr std::size_t kRankState = 3000;   ///< what a rank has of its own
+constexpr std::size_t kReport = 100;       ///< assumed: what a rank tells rank 0 at the start
+constexpr std::size_t kShared = 16 << 20;  ///< of small variables that rank 0 sends together
+constexpr std::size_t kEntry = 80;         ///< of a variable in the index
+constexpr std::size_t kVariables = 1000;   ///< assumed
+constexpr std::int64_t kKept = 5;          ///< max_to_keep
+constexpr double kWork = 9.9e-3;           ///< of a step, to which comes
+constexpr double kNoise = 0.1e-3;          ///< ... an exponentially distributed time of this mean; both assumed
+constexpr int kSteps = 50;                 ///< that a mean is taken of
 
 /// Seconds that steps take that do nothing but agree.
 inline double agreement(const Machine& machine, int ranks) {
@@ -175,14 +176,39 @@ inline void tell(Job& job, std::size_t bytes) {
   broadcast(job, bytes);
 }
 
+/// The ranks see that their options and programs are equal, and rank 0 hears of their parts and outputs.
+inline void compare(Job& job) {
+  job.exchange(kVotes);
+  job.exchange(kVotes);
+  gather(job, kReport);
+  broadcast(job, kReport);
+}
+
+/// Rank 0 sends the others all variables.
+inline void share_variables(Job& job, std::size_t bytes) {
+  const std::size_t of_one = bytes / kVariables;
+  const std::size_t together = (std::min)((std::max)(kShared / of_one, std::size_t{1}), kVariables);
+  for (std::size_t sent = 0; sent < kVariables; sent += together)
+    tell(job, of_one * (std::min)(together, kVariables - sent));
+}
+
+/// A start of a new model of so many bytes, without the files.
+inline Job start(const Machine& machine, int ranks, std::size_t bytes) {
+  Job job(machine, ranks);
+  compare(job);
+  tell(job, 30);  // the name of a file, which shows that all see one directory
+  job.exchange(kVotes);
+  tell(job, 50);  // that nothing was restored
+  share_variables(job, bytes);
+  job.exchange(kVotes);
+  return job;
+}
+
 /// Seconds of a start that restores: each rank checks what it has of its own, which is in one file; the chief, which
 /// has looked at all files, reads all and gives the others its variables; each of them reads its own once more.
 inline double restore(const Machine& machine, int ranks, double bytes) {
   Job job(machine, ranks);
-  job.exchange(kVotes);
-  gather(job, kFacts);
-  job.broadcast(kLength * job.size());
-  broadcast(job, kFacts * job.size());
+  compare(job);
   tell(job, 30);  // the name of a file, which shows that all see one directory
   for (const std::size_t rank : job.in_order(1)) job.open(rank);
   job.exchange(kVotes);
@@ -198,7 +224,7 @@ inline double restore(const Machine& machine, int ranks, double bytes) {
   read_checkpoint(job, {0}, job.size(), bytes);
   tell(job, 50);
   for (const std::size_t rank : others) job.open(rank);
-  for (std::size_t i = 0; i < kVariables; ++i) tell(job, static_cast<std::size_t>(bytes) / kVariables);
+  share_variables(job, static_cast<std::size_t>(bytes));
   read_checkpoint(job, others, 1, static_cast<double>(kRankState));
   job.exchange(kVotes);
   job.exchange(kVotes);  // of the hook that collects the states of ranks

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,9 +56,10 @@ std::string text_of(const Element& element) {
 
 /// What all ranks have, in their order.
 std::string joined(const std::string& mine, const Communicator& comm = world()) {
+  const std::shared_ptr<Collective> ranks = collective(comm);
   std::string all;
-  for (const std::string& part : collective(comm)->all_gather(mine, 60s)) all += part;
-  return all;
+  for (const std::string& part : ranks->gather(mine, 0, 60s)) all += part;
+  return ranks->broadcast(all, 0, 60s);
 }
 
 /// What all ranks take in the steps to `last_step` of a training that saves its input; a line per step.

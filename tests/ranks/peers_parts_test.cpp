@@ -22,15 +22,18 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/checkpoint_manager.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/restore_rules.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
+#include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
@@ -116,6 +119,16 @@ class AskingForASave final : public SessionRunHook {
   }
 };
 
+/// Does something with the session before the first step.
+class WithSession final : public SessionRunHook {
+ public:
+  explicit WithSession(std::function<void(SessionRef)> action) : action_(std::move(action)) {}
+  void after_create_session(SessionRef session, Coordinator& /*coordinator*/) override { action_(session); }
+
+ private:
+  std::function<void(SessionRef)> action_;
+};
+
 /// What a rank read to restore its part.
 struct Reads {
   std::set<std::string> data_files{};
@@ -144,6 +157,7 @@ class PartsTest : public ::testing::Test {
         const CheckpointSaverOptions saves{.checkpoint_dir = "run", .save_steps = save_steps};
         if (rank == 0 && in_background) options.chief_only_hooks = {AsyncCheckpointSaverHook(saves)};
         if (rank == 0 && !in_background) options.chief_only_hooks = {CheckpointSaverHook(saves)};
+        if (rank == 0 && also != nullptr) options.chief_only_hooks.push_back(also);
         auto session = monitored_training_session(program.loop, options);
         Reads& read = reads[static_cast<std::size_t>(rank)];
         for (const std::string& operation : counted.trace()) {
@@ -203,7 +217,8 @@ class PartsTest : public ::testing::Test {
   std::string tensor = "field";
   std::shared_ptr<const RestorePolicy> restore;
   std::int64_t save_steps = 2;
-  bool runs_inside = false;  // a run inside each step, and a save that is asked for
+  std::shared_ptr<SessionRunHook> also;  // of rank 0
+  bool runs_inside = false;              // a run inside each step, and a save that is asked for
   bool in_background = false;
   std::vector<Reads> reads;  // of the last job, by rank
   testing::LogLines log;
@@ -348,6 +363,40 @@ TEST_F(PartsTest, ATensorThatIsAnotherOneOnARankEndsAllRanks) {
                             {.shape = {1, 8}, .part_of = {.shape = {25, 8}, .offset = {24, 0}, .name = "field"}});
   });
   EXPECT_THAT(ends, Each(HasSubstr("the tensor 'field' is float64[24,8] on rank 0 and float64[25,8] on rank 1")));
+}
+
+TEST_F(PartsTest, ANameThatIsAPartOnOneRankAndAVariableOnAnotherEndsAllRanks) {
+  std::vector<double> only(4);
+  const Strings ends = train(2, 2, [&](Program& program, int rank) {
+    if (rank == 1)
+      program.loop.variable("edge", only, {.shape = {1, 4}, .part_of = {.shape = {2, 4}, .offset = {1, 0}}});
+    else
+      program.loop.variable("edge", only);
+  });
+  EXPECT_THAT(ends, Each(HasSubstr("the variable 'edge' is whole on this rank, and other ranks have parts")));
+}
+
+TEST_F(PartsTest, ASaveOfOneRankAloneIsRefusedAtTheStart) {
+  CheckpointManager manager("managed", 3, {.file_system = &disk});
+  Saver saver({.file_system = &disk});
+  const std::vector<std::pair<std::string, std::shared_ptr<SessionRunHook>>> alone = {
+      {"BestCheckpointHook", std::make_shared<BestCheckpointHook>(BestCheckpointHook::Options{.metric = "loss"})},
+      {"CheckpointManager", std::make_shared<WithSession>([&](SessionRef session) {
+         static_cast<void>(manager.restore_or_initialize(session));
+       })},
+      {"Saver", std::make_shared<WithSession>([&](SessionRef session) {
+         static_cast<void>(saver.save(session, {.save_path = "saved/model"}));
+       })}};
+  for (const auto& [who, hook] : alone) {
+    also = hook;
+    EXPECT_THAT(train(2, 2), Each(HasSubstr(who + ": other ranks have parts of '" + tensor + "'")));
+    empty_disk();
+  }
+  also = std::make_shared<WithSession>([&](SessionRef session) {  // without the tensor it is one process's business
+    static_cast<void>(
+        Saver({.var_list = {"shared"}, .file_system = &disk}).save(session, {.save_path = "saved/model"}));
+  });
+  EXPECT_THAT(train(2, 2), Each(""));
 }
 
 TEST_F(PartsTest, ElementsThatNoRankHasAreSaidAndNotSaved) {

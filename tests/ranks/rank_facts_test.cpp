@@ -120,16 +120,17 @@ TEST(Evaluations, OfAllRanksAreSharedAndThoseOfTheChiefAreNot) {
   const Facts all = evaluations_of(hooks);
   EXPECT_EQ(all, (Facts{{"eval", "every_n_steps = 5, at_end = true"}, {"own", "every_n_steps = 5, at_end = true"}}));
   using Those = std::vector<const SessionRunHook*>;
-  EXPECT_EQ(evaluations_of_one_rank(hooks, {all, {all[0]}, {all[0]}}), (Those{hooks[1].get()}));
+  EXPECT_EQ(evaluations_of_all({all, {all[0]}, {all[0]}}), (std::vector<std::string>{"eval"}));
+  EXPECT_EQ(evaluations_of_one_rank(hooks, {"eval"}), (Those{hooks[1].get()}));
   const auto refuse = [&](const std::vector<Facts>& of_ranks) {
-    EXPECT_THROW(static_cast<void>(evaluations_of_one_rank(hooks, of_ranks)), InvalidArgumentError);
+    EXPECT_THROW(static_cast<void>(evaluations_of_all(of_ranks)), InvalidArgumentError);
   };
   refuse({all, {all[0]}, {}});                                         // on some ranks
   refuse({{all[0]}, all});                                             // on another rank alone
   refuse({{all[0], all[0]}, {all[0]}});                                // two of one name
   refuse({{all[0]}, {{"eval", "every_n_steps = 6, at_end = true"}}});  // at other steps
   refuse({{{"eval", "every_n_secs"}}, {{"eval", "every_n_secs"}}});    // by two clocks
-  EXPECT_EQ(evaluations_of_one_rank(hooks, {{{"eval", "every_n_secs"}}, {}}), (Those{hooks[0].get(), hooks[1].get()}));
+  EXPECT_TRUE(evaluations_of_all({{{"eval", "every_n_secs"}}, {}}).empty());
 }
 
 }  // namespace

@@ -126,6 +126,12 @@ class Saver {
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> chosen_state(SessionRef session,
                                                                    const detail::OtherParts* others = nullptr) const;
 
+  /// The tensors that it saves and of which other ranks of a job have parts.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> tensors_of_ranks(const Graph& graph) const;
+
+  /// @throws FailedPreconditionError if there are such tensors, which a save without the other ranks would lack.
+  TRAINHOOK_DECL void expect_all_here(const Graph& graph, std::string_view who) const;
+
   /// The prefix of the checkpoint that `request` would write.
   [[nodiscard]] TRAINHOOK_DECL std::string prefix_of(const SaveRequest& request) const;
 
@@ -135,8 +141,9 @@ class Saver {
   /// step whose files in that directory are not a saver's, such as a copy: they are not written over.
   TRAINHOOK_DECL std::string write(const Snapshot& snapshot, const SaveRequest& request);
 
-  /// Commits the current state, as `write(snapshot(session), request)` does. If the session returns values one at a
-  /// time, as LoopSession does, it takes no snapshot and copies only one value at a time.
+  /// Commits the current state, as `write(snapshot(session), request)` does. In a job with parts only a saver hook can.
+  /// If the session returns values one at a time, as LoopSession does, it takes no snapshot and copies only one value
+  /// at a time.
   TRAINHOOK_DECL std::string save(SessionRef session, const SaveRequest& request);
 
   /// Finishes the work of a killed process after its last save to this path: lists an unlisted checkpoint, removes

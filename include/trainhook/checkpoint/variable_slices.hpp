@@ -30,6 +30,11 @@ namespace detail {
 [[nodiscard]] TRAINHOOK_DECL TensorSlice region_of(const SaveSliceInfo& slice);
 [[nodiscard]] TRAINHOOK_DECL Shape full_shape_of(const SaveSliceInfo& slice);
 
+/// A graph offers it to savers if other ranks of its job have parts of tensors.
+struct TensorsOfRanks {
+  std::vector<std::string> names{};
+};
+
 class VariableSlices {
  public:
   VariableSlices() = default;

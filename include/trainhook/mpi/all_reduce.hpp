@@ -20,7 +20,8 @@ using trainhook::Reduction;
 
 /// Replaces `values` on every rank by the sum or the mean over all ranks, element by element. All ranks must call it,
 /// with the same number of values. MPI chooses the order of the additions from the number of ranks and the number of
-/// bytes, so the same job gives the same bits again. @throws InvalidArgumentError for the mean of integers.
+/// bytes, so the same job gives the same bits again.
+/// @throws InvalidArgumentError for the mean of integers and, on every rank, for different numbers of values.
 /// @param max_wait how long to wait for the other ranks; after that the job is ended with MPI_Abort
 TRAINHOOK_DECL void all_reduce(std::span<float> values, Reduction reduction, const Communicator& comm,
                                Duration max_wait = kMaxWait);

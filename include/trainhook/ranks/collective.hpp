@@ -69,10 +69,7 @@ class Collective {
   /// @throws DeadlineExceededError after `max_wait`, as all the following calls do.
   [[nodiscard]] virtual std::string broadcast(std::string bytes, int root, Duration max_wait) = 0;
 
-  /// Returns the bytes of all ranks, in the order of the ranks, on every rank.
-  [[nodiscard]] virtual std::vector<std::string> all_gather(const std::string& bytes, Duration max_wait) = 0;
-
-  /// Like `all_gather`, but only rank `root` gets the bytes, which saves memory; the other ranks get an empty vector.
+  /// Returns the bytes of all ranks, in the order of the ranks, on rank `root`, and nothing on the others.
   [[nodiscard]] virtual std::vector<std::string> gather(const std::string& bytes, int root, Duration max_wait) = 0;
 
   /// Starts a reduction of the votes of all ranks and does not wait for it. The next call must be `finish`.

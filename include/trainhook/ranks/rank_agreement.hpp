@@ -118,7 +118,14 @@ class RankAgreement final : public SessionPeers,
     kHeedsVeto = 128,
     kEnds = 256  // with kStop: the reason is not an interruption
   };
-  enum Number : std::size_t { kFirstFailed, kFirstToStop, kBoundary, kNextSave, kFirstToVeto };
+  enum Number : std::size_t {
+    kFirstFailed,
+    kFirstToStop,
+    kBoundary,
+    kNextSave,
+    kFirstToVeto,
+    kDigest = kNextSave  // of what ranks compare at the start, when no save is near
+  };
 
   // A round. `end` throws the error of a failed rank, and distributes the reason of the first rank that wants to stop.
   // If the chief collects state in the round, the others give it, or learn why a rank vetoes the save, and then repeat
@@ -134,12 +141,9 @@ class RankAgreement final : public SessionPeers,
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
   [[nodiscard]] TRAINHOOK_DECL Votes vote_with(const std::optional<std::string>& veto, std::uint64_t bits);
 
-  // Notes the hooks that evaluate on this rank alone, and the tensors of which ranks have parts.
-  TRAINHOOK_DECL void share_evaluations(const Hooks& hooks);
-  TRAINHOOK_DECL void share_parts(const Graph& graph);
-
-  // What each rank says of itself, by rank.
-  [[nodiscard]] TRAINHOOK_DECL std::vector<Facts> facts_of_all(const Facts& own);
+  // What rank 0 answers to what each rank says.
+  TRAINHOOK_DECL StartAnswer answer_of_chief(
+      const std::string& said, FunctionRef<StartAnswer(const std::vector<std::string>& of_ranks)> answer_to);
 
   // Calls `talk`; if it fails, ends the job, because the ranks can no longer communicate.
   template <class Talk>

@@ -5,11 +5,14 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/monitored/session_hooks.hpp>
+#include <trainhook/proto/message.hpp>
+#include <trainhook/ranks/rank_failure.hpp>
 
 namespace trainhook {
 
@@ -51,12 +54,32 @@ TRAINHOOK_DECL void expect_options_of_job(const MonitoredTrainingSessionOptions&
 /// The names of the EvaluationHooks of a rank, and when they are due.
 [[nodiscard]] TRAINHOOK_DECL Facts evaluations_of(const Hooks& hooks);
 
-/// Those of this rank's EvaluationHooks that no other rank has.
+/// The names of the EvaluationHooks that all ranks have, sorted.
 /// @param of_ranks the evaluations of all ranks
 /// @throws InvalidArgumentError for an evaluation that is neither on all ranks nor on rank 0 alone, or whose time one
 /// rank cannot tell from the step.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> evaluations_of_all(const std::vector<Facts>& of_ranks);
+
+/// Those of this rank's EvaluationHooks that no other rank has. @param of_all the names of those of all ranks, sorted
 [[nodiscard]] TRAINHOOK_DECL std::vector<const SessionRunHook*> evaluations_of_one_rank(
-    const Hooks& hooks, const std::vector<Facts>& of_ranks);
+    const Hooks& hooks, const std::vector<std::string>& of_all);
+
+/// What rank 0 makes of what the ranks tell it at the start.
+struct StartAnswer {
+  std::vector<std::string> tensors_in_parts{};
+  std::vector<std::string> evaluations_of_all{};
+  RankFailure refusal{};  ///< what all ranks throw; no message: nothing
+};
+template <>
+inline constexpr auto kFields<StartAnswer> = std::tuple(
+    field(1, "tensors_in_parts", &StartAnswer::tensors_in_parts),
+    field(2, "evaluations_of_all", &StartAnswer::evaluations_of_all), field(3, "refusal", &StartAnswer::refusal));
+
+/// What this rank tells rank 0: its parts, outputs and evaluations, as bytes.
+[[nodiscard]] TRAINHOOK_DECL std::string start_report(const Graph& graph, const Hooks& hooks);
+
+/// @throws InvalidArgumentError if the ranks do not fit together.
+[[nodiscard]] TRAINHOOK_DECL StartAnswer answer_to(const std::vector<std::string>& reports);
 
 /// Converts facts to bytes and back.
 [[nodiscard]] TRAINHOOK_DECL std::string fact_bytes(const Facts& facts);

@@ -21,6 +21,8 @@
 
 namespace trainhook::detail {
 
+struct TensorsOfRanks;
+
 /// The digests of the variables that must be equal on all ranks, on one rank after one step.
 struct VariableDigests {
   std::int64_t step = 0;
@@ -156,13 +158,13 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive {
   TRAINHOOK_DECL std::vector<std::string> ask_all(const std::string& order);
   template <class Ask>
   auto asking(Ask ask);
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> tensors_in_parts(SessionRef session, const Saver& saver) const;
   TRAINHOOK_DECL void keep(const std::vector<std::string>& given, bool has_states);
   TRAINHOOK_DECL void forget_answers() noexcept;
   TRAINHOOK_DECL void meet(std::int64_t next_save);
 
   SaveRounds* rounds_;
   SessionRef session_;
+  std::shared_ptr<TensorsOfRanks> tensors_;
   RankShards shards_;
   std::exception_ptr failure_;  // of a rank, during a save whose failure may be tolerated
   bool has_global_step_ = false;

@@ -13,7 +13,8 @@ namespace trainhook::detail {
 
 /// Replaces the values of this rank's variables, except strings, by those of the source rank. All ranks must call it,
 /// and their sessions must have the same variables.
-/// @param broadcast returns the source's bytes on every rank and ignores those of the others
+/// @param broadcast returns the source's bytes on every rank and ignores those of the others; it is called once for
+/// some 16 MiB of variables
 TRAINHOOK_DECL void share_variables(SessionRef session, bool is_source,
                                     FunctionRef<std::string(std::string)> broadcast);
 

@@ -388,10 +388,11 @@ TEST(BundleReader, SaysWhichElementsOfAPartitionedVariableWereNotSaved) {
               static_cast<void>(reader.get_tensor("p", {{4, 2}, {}}));
             }).find("holds 3 of the 6"),
             std::string::npos);
-  EXPECT_EQ(message_of<InvalidArgumentError>([&] {
-              static_cast<void>(reader.get_tensor("p", {{6, 2}, {}}));
-            }),
-            "tensor p of checkpoint run/m: slice \"6,2:-\" reaches past a tensor of shape [7,3]");
+  EXPECT_EQ(
+      message_of<InvalidArgumentError>([&] {
+        static_cast<void>(reader.get_tensor("p", {{6, 2}, {}}));
+      }),
+      "tensor p of checkpoint run/m: slice \"6,2:-\" of a tensor of shape [7,3] ends at 8 in dimension 0, which has 7");
 }
 
 TEST(BundleReader, RefusesSlicesThatContradictTheirTensor) {

@@ -136,9 +136,9 @@ TEST(BundleWriter, RefusesSlicesThatMakeNoTensorAndContinues) {
     } catch (const InvalidArgumentError& error) { return error.what(); }
     return "none";
   };
-  EXPECT_EQ(
-      complaint(Shape{5}, {{4, 2}}, two),
-      "slice 4,2 of tensor p[5] of checkpoint m cannot be stored: slice \"4,2\" reaches past a tensor of shape [5]");
+  EXPECT_EQ(complaint(Shape{5}, {{4, 2}}, two),
+            "slice 4,2 of tensor p[5] of checkpoint m cannot be stored: slice \"4,2\" of a tensor of shape [5] ends at "
+            "6 in dimension 0, which has 5");
   EXPECT_NE(complaint(Shape{5}, {{0, 2}, {}}, two).find("has 2 dimensions"), std::string::npos);
   EXPECT_NE(complaint(Shape{5}, {{0, 3}}, two).find("has shape [3], not [2]"), std::string::npos);
   EXPECT_EQ(complaint(Shape{5}, {{0, 2}}, two), "none");

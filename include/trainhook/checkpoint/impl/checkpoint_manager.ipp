@@ -76,6 +76,7 @@ std::vector<std::string> CheckpointManager::checkpoints() const {
 }
 
 std::optional<std::string> CheckpointManager::restore_or_initialize(SessionRef session) {
+  saver_.expect_all_here(session.graph(), "CheckpointManager");
   const std::vector<std::string> candidates =
       detail::checkpoint_candidates(saver_.file_system(), directory_, options_.checkpoint_name);
   for (const std::string& prefix : candidates) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <iterator>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -68,11 +69,36 @@ void Saver::use(FileSystem& file_system, Clock& clock) {
   if (&this->clock() != before) state_->started = this->clock().wall_seconds();
 }
 
+std::vector<std::string> Saver::tensors_of_ranks(const Graph& graph) const {
+  std::vector<std::string> tensors;
+  for (const auto& offered : graph.offered<detail::TensorsOfRanks>()) tensors = offered->names;
+  if (tensors.empty() ||
+      (options_.var_list.empty() && std::ranges::find(options_.kinds, StateKind::Variable) != options_.kinds.end()))
+    return tensors;
+  std::set<std::string, std::less<>> wanted(options_.var_list.begin(), options_.var_list.end());
+  const detail::VariableSlices slices(graph);
+  for (const std::string& name : options_.var_list)
+    if (const SaveSliceInfo* const part = slices.find(name)) wanted.insert(part->full_name);
+  std::erase_if(tensors, [&](const std::string& tensor) { return !wanted.contains(tensor); });
+  return tensors;
+}
+
+void Saver::expect_all_here(const Graph& graph, std::string_view who) const {
+  const std::vector<std::string> tensors = tensors_of_ranks(graph);
+  if (tensors.empty()) return;
+  throw FailedPreconditionError(
+      "{}: other ranks have parts of '{}', and a save of this rank alone would lack them; let the saver of the session "
+      "save (save_checkpoint_steps), or leave the tensor out (var_list)",
+      who, tensors[0]);
+}
+
 Snapshot Saver::snapshot(SessionRef session, const detail::OtherParts* others) const {
+  if (others == nullptr) expect_all_here(session.graph(), "Saver");
   return collect(session, chosen_state(session, others), Values::Deferred);
 }
 
 std::string Saver::save(SessionRef session, const SaveRequest& request) {
+  if (request.others == nullptr) expect_all_here(session.graph(), "Saver");
   std::vector<StateSpec> chosen = chosen_state(session, request.others.get());
   if (!session.gives_saved_values()) return commit(collect(session, std::move(chosen), Values::Now), request, {});
   return commit(collect(session, std::move(chosen), Values::OneAtATime), request, session);

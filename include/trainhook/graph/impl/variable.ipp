@@ -27,6 +27,10 @@ void SaveSliceInfo::validate(std::string_view variable, const PartialShape& shap
   bool fits = !full_name.empty() && var_offset.size() == full_shape.size() && shape.is_fully_known() &&
               shape.rank() == full_shape.size() && var_shape.size() == full_shape.size();
   for (std::size_t i = 0; fits && i < full_shape.size(); ++i) {
+    if (var_offset[i] >= 0 && shape[i] > full_shape[i] - var_offset[i]) {
+      throw InvalidArgumentError("variable '{}' of shape {} begins at {} in dimension {} of '{}', which has {} there",
+                                 variable, shape, var_offset[i], i, full_name, full_shape[i]);
+    }
     fits = var_shape[i] == shape[i] && var_shape[i] >= (is_own ? 0 : 1) && var_offset[i] >= 0 &&
            var_shape[i] <= full_shape[i] && var_offset[i] <= full_shape[i] - var_shape[i];
   }

@@ -5,7 +5,9 @@
 
 #include <trainhook/mpi/all_reduce.hpp>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <type_traits>
 #include <utility>
@@ -24,11 +26,28 @@ inline void add_up_values(std::span<std::byte> values, DType dtype, const Commun
   wait_for(requests, comm, max_wait);
 }
 
+/// MPI itself may add up what there is, or write beyond the shorter one.
+inline void expect_equal_lengths(std::size_t length, const Communicator& comm, Duration max_wait) {
+  const auto own = static_cast<std::int64_t>(length);
+  std::array<std::int64_t, 2> greatest{own, -own};
+  std::deque<Request> requests;
+  Request& request = requests.emplace_back("MPI_Iallreduce", comm.rank(), &comm.roll_call());
+  expect_success(
+      MPI_Iallreduce(MPI_IN_PLACE, greatest.data(), 2, MPI_INT64_T, MPI_MAX, comm.native(), request.native()),
+      "MPI_Iallreduce", comm.rank());
+  wait_for(requests, comm, max_wait);
+  if (greatest[0] == -greatest[1]) return;
+  throw InvalidArgumentError(
+      "mpi::all_reduce: rank {} gives {} values, and the ranks give {} to {}; give as many on each", comm.rank(), own,
+      -greatest[1], greatest[0]);
+}
+
 template <class T>
 void reduce_values(std::span<T> values, Reduction reduction, const Communicator& comm, Duration max_wait) {
   if (reduction == Reduction::Mean && !std::is_floating_point_v<T>)
     throw InvalidArgumentError(
         "mpi::all_reduce: whole numbers have no mean; ask for the sum, or reduce float or double");
+  expect_equal_lengths(values.size(), comm, max_wait);
   add_up_values(std::as_writable_bytes(values), dtype_of<T>, comm, max_wait);
   if (reduction == Reduction::Sum) return;
   const T size = static_cast<T>(comm.size());

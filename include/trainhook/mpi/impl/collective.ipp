@@ -74,28 +74,6 @@ class MpiCollective final : public Collective {
     return all;
   }
 
-  // By way of rank 0: as many messages as ranks, and not their square.
-  [[nodiscard]] std::vector<std::string> all_gather(const std::string& bytes, Duration max_wait) override {
-    std::vector<std::string> all = gather(bytes, 0, max_wait);
-    std::vector<std::uint64_t> lengths(static_cast<std::size_t>(size()));
-    std::string joined;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      lengths[i] = all[i].size();
-      joined += all[i];
-    }
-    call("MPI_Ibcast", max_wait, [&](MPI_Request* request) {
-      return MPI_Ibcast(lengths.data(), size(), MPI_UINT64_T, 0, comm_.native(), request);
-    });
-    joined = broadcast(std::move(joined), 0, max_wait);
-    all.clear();
-    std::size_t begin = 0;
-    for (const std::uint64_t length : lengths) {
-      all.push_back(joined.substr(begin, length));
-      begin += length;
-    }
-    return all;
-  }
-
   void begin(const Votes& votes) override {
     expect_no_reduction("begin");
     is_reducing_ = true;

@@ -60,6 +60,11 @@ Communicator::Communicator(MPI_Comm original, Duration max_wait) {
     throw FailedPreconditionError(
         "mpi::Communicator: MPI is not running; "
         "make an mpi::Runtime at the start of main and let it live until the end");
+  if (original == MPI_COMM_NULL) {
+    throw InvalidArgumentError(
+        "mpi::Communicator: it is MPI_COMM_NULL, as MPI_Comm_split gives a rank that is in no group; such a rank makes "
+        "no session");
+  }
   detail::put_rank_into_log();
   const auto handle = std::make_shared<Handle>();
   handle_ = handle;

@@ -15,6 +15,8 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/graph/variable.hpp>
+#include <trainhook/io/crc32c.hpp>
 #include <trainhook/monitored/session_lifecycle.hpp>
 #include <trainhook/ranks/rank_failure.hpp>
 #include <trainhook/ranks/rank_session_creator.hpp>
@@ -244,36 +246,54 @@ void RankAgreement::expect_same_options(const MonitoredTrainingSessionOptions& o
 
 void RankAgreement::settle() { exchange(vote(kNothing)); }
 
-std::vector<Facts> RankAgreement::facts_of_all(const Facts& own) {
-  std::vector<Facts> all;
-  for (const std::string& bytes : talking([&] { return ranks_->all_gather(fact_bytes(own), options_.max_wait_secs); }))
-    all.push_back(facts_in(bytes));
-  return all;
-}
-
 void RankAgreement::expect_same(const Facts& facts) {
-  settle();
-  const std::vector<Facts> all = facts_of_all(facts);
-  std::string text;
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    const std::string different = fact_differences(all[rank], all.front());
-    if (!different.empty()) text += fmt::format("; on rank {} {}", rank, different);
-  }
-  if (text.empty()) return;
-  is_over_ = true;  // all ranks see it
-  throw InvalidArgumentError("the ranks of the job must be alike. Compared with rank 0{}", text.substr(1));
+  const std::string own = fact_bytes(facts);
+  Votes votes = vote(kNothing);
+  votes.least[kDigest] = votes.greatest[kDigest] = crc32c::value(own);
+  const Votes all = exchange(votes);
+  if (all.least[kDigest] == all.greatest[kDigest]) return;
+  answer_of_chief(own, [](const std::vector<std::string>& of_ranks) -> StartAnswer {
+    std::string text;
+    for (std::size_t rank = 1; rank < of_ranks.size(); ++rank) {
+      const std::string different = fact_differences(facts_in(of_ranks[rank]), facts_in(of_ranks.front()));
+      if (!different.empty()) text += fmt::format("; on rank {} {}", rank, different);
+    }
+    throw InvalidArgumentError("the ranks of the job must be alike. Compared with rank 0{}", text.substr(1));
+  });
 }
 
 void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) {
-  const Facts own = outputs_of(hooks);
+  settle();
+  StartAnswer answer =
+      answer_of_chief(start_report(graph, hooks), [](const auto& reports) { return answer_to(reports); });
+  tensors_in_parts_ = std::move(answer.tensors_in_parts);
+  only_here_ = evaluations_of_one_rank(hooks, answer.evaluations_of_all);
+  for (const Variable& variable : global_variables(graph)) {
+    if (variable.save_slice_info == nullptr && std::ranges::binary_search(tensors_in_parts_, variable.name())) {
+      throw InvalidArgumentError(
+          "the variable '{}' is whole on this rank, and other ranks have parts of a tensor of that name: say `part_of` "
+          "on all ranks, or give one of them another name",
+          variable.name());
+    }
+  }
   expect_same(facts_about(graph, hooks));
-  share_parts(graph);
-  const std::string shared = shared_outputs(facts_of_all(own));
-  if (shared.empty()) return share_evaluations(hooks);
-  is_over_ = true;  // all ranks see it
-  throw InvalidArgumentError(
-      "several ranks would write the same: {}. Put the hook into chief_only_hooks, or give each rank a path of its own",
-      shared);
+}
+
+// All ranks throw what rank 0 does.
+StartAnswer RankAgreement::answer_of_chief(
+    const std::string& said, FunctionRef<StartAnswer(const std::vector<std::string>& of_ranks)> answer_to) {
+  const std::vector<std::string> of_ranks = talking([&] { return ranks_->gather(said, 0, options_.max_wait_secs); });
+  std::string bytes;
+  if (is_chief()) {
+    try {
+      bytes = message_bytes(answer_to(of_ranks));
+    } catch (...) { bytes = message_bytes(StartAnswer{.refusal = failure_of(std::current_exception())}); }
+  }
+  bytes = talking([&] { return ranks_->broadcast(std::move(bytes), 0, options_.max_wait_secs); });
+  auto answer = parse_message<StartAnswer>(bytes, "what rank 0 says of the ranks");
+  if (answer.refusal.message.empty()) return answer;
+  is_over_ = true;
+  throw_error(answer.refusal.code, answer.refusal.message);
 }
 
 std::string RankAgreement::from_chief(std::string bytes) {
@@ -288,26 +308,6 @@ std::string RankAgreement::same_for_all(FunctionRef<std::string()> give) {
   std::string mine = given_by_all(all, options_.max_wait_secs, give);
   if ((all.any & kStop) != 0) return mine;  // the rank that has asked to stop is not here
   return talking([&] { return ranks_->broadcast(std::move(mine), 0, options_.max_wait_secs); });
-}
-
-void RankAgreement::share_parts(const Graph& graph) {
-  const std::vector<Facts> of_ranks = facts_of_all(parts_of(graph));
-  try {
-    tensors_in_parts_ = detail::tensors_in_parts(of_ranks);
-  } catch (...) {
-    is_over_ = true;  // all ranks see it
-    throw;
-  }
-}
-
-void RankAgreement::share_evaluations(const Hooks& hooks) {
-  const std::vector<Facts> of_ranks = facts_of_all(evaluations_of(hooks));
-  try {
-    only_here_ = evaluations_of_one_rank(hooks, of_ranks);
-  } catch (...) {
-    is_over_ = true;  // all ranks see it
-    throw;
-  }
 }
 
 std::vector<std::string> RankAgreement::to_chief(const std::string& bytes) {

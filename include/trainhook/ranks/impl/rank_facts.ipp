@@ -200,12 +200,12 @@ Facts evaluations_of(const Hooks& hooks) {
   return evaluations;
 }
 
-std::vector<const SessionRunHook*> evaluations_of_one_rank(const Hooks& hooks, const std::vector<Facts>& of_ranks) {
+std::vector<std::string> evaluations_of_all(const std::vector<Facts>& of_ranks) {
   std::map<std::string, std::vector<std::string>> times;  // by name, on all ranks
   for (const Facts& evaluations : of_ranks) {
     for (const auto& [name, time] : evaluations) times[name].push_back(time);
   }
-  std::set<std::string> shared;
+  std::vector<std::string> shared;
   for (const auto& [name, all] : times) {
     const auto has_it = [&name = name](const Facts& evaluations) {
       return std::ranges::count(evaluations, name, &Facts::value_type::first) == 1;
@@ -218,14 +218,57 @@ std::vector<const SessionRunHook*> evaluations_of_one_rank(const Hooks& hooks, c
           "same every_n_steps; the clocks of ranks differ, so every_n_secs is for one rank",
           name);
     }
-    shared.insert(name);
+    shared.push_back(name);
   }
+  return shared;
+}
+
+std::vector<const SessionRunHook*> evaluations_of_one_rank(const Hooks& hooks, const std::vector<std::string>& of_all) {
   std::vector<const SessionRunHook*> of_one;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
     const auto* const evaluation = dynamic_cast<const EvaluationHook*>(hook.get());
-    if (evaluation != nullptr && !shared.contains(evaluation->options().name)) of_one.push_back(evaluation);
+    if (evaluation != nullptr && !std::ranges::binary_search(of_all, evaluation->options().name))
+      of_one.push_back(evaluation);
   }
   return of_one;
+}
+
+// Facts as bytes.
+struct StartReport {
+  std::string parts{};
+  std::string outputs{};
+  std::string evaluations{};
+};
+template <>
+inline constexpr auto kFields<StartReport> =
+    std::tuple(field(1, "parts", &StartReport::parts), field(2, "outputs", &StartReport::outputs),
+               field(3, "evaluations", &StartReport::evaluations));
+
+std::string start_report(const Graph& graph, const Hooks& hooks) {
+  return message_bytes(StartReport{.parts = fact_bytes(parts_of(graph)),
+                                   .outputs = fact_bytes(outputs_of(hooks)),
+                                   .evaluations = fact_bytes(evaluations_of(hooks))});
+}
+
+StartAnswer answer_to(const std::vector<std::string>& reports) {
+  std::vector<Facts> parts;
+  std::vector<Facts> outputs;
+  std::vector<Facts> evaluations;
+  for (const std::string& bytes : reports) {
+    const auto report = parse_message<StartReport>(bytes, "what a rank says of itself");
+    parts.push_back(facts_in(report.parts));
+    outputs.push_back(facts_in(report.outputs));
+    evaluations.push_back(facts_in(report.evaluations));
+  }
+  StartAnswer answer{.tensors_in_parts = tensors_in_parts(parts)};
+  if (const std::string shared = shared_outputs(outputs); !shared.empty()) {
+    throw InvalidArgumentError(
+        "several ranks would write the same: {}. Put the hook into chief_only_hooks, or give each rank a path of its "
+        "own",
+        shared);
+  }
+  answer.evaluations_of_all = evaluations_of_all(evaluations);
+  return answer;
 }
 
 void expect_options_of_job(const MonitoredTrainingSessionOptions& options) {

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
-#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -25,6 +24,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -118,7 +118,12 @@ inline constexpr auto kFields<RankReplyMessage> = std::tuple(
 
 RankStatesHook::~RankStatesHook() = default;
 
-void RankStatesHook::begin(Graph& graph) { has_global_step_ = get_global_step(graph).has_value(); }
+void RankStatesHook::begin(Graph& graph) {
+  has_global_step_ = get_global_step(graph).has_value();
+  if (rounds_->size() == 1) return;
+  tensors_ = make_shared_object<TensorsOfRanks>(TensorsOfRanks{rounds_->tensors_in_parts()});
+  graph.offer(tensors_);
+}
 
 std::string RankStatesHook::give(const std::string& order) {
   const RankOrderMessage asked = order_in(order);
@@ -179,7 +184,7 @@ bool RankStatesHook::can_collect(std::int64_t step) const {
 std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver& saver, std::int64_t step) {
   if (rounds_->size() == 1) return std::nullopt;
   if (!ranks_meet_at(step)) {
-    const std::vector<std::string> tensors = tensors_in_parts(session, saver);
+    const std::vector<std::string> tensors = saver.tensors_of_ranks(session.graph());
     if (!tensors.empty())
       return fmt::format("the other ranks, which have parts of '{}', are not at the end of step {}", tensors[0], step);
   }
@@ -258,26 +263,11 @@ void RankStatesHook::forget_answers() noexcept {
   veto_.reset();
 }
 
-// Those that the saver saves: with a list of variables, the tensors in it, and those of its variables.
-std::vector<std::string> RankStatesHook::tensors_in_parts(SessionRef session, const Saver& saver) const {
-  std::vector<std::string> tensors = rounds_->tensors_in_parts();
-  const SaverOptions& options = saver.options();
-  if (tensors.empty() ||
-      (options.var_list.empty() && std::ranges::find(options.kinds, StateKind::Variable) != options.kinds.end()))
-    return tensors;
-  std::set<std::string, std::less<>> wanted(options.var_list.begin(), options.var_list.end());
-  const VariableSlices slices(session.graph());
-  for (const std::string& name : options.var_list)
-    if (const SaveSliceInfo* const part = slices.find(name)) wanted.insert(part->full_name);
-  std::erase_if(tensors, [&](const std::string& tensor) { return !wanted.contains(tensor); });
-  return tensors;
-}
-
 std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
                                                         const SaveRequest& request, bool later) {
   const std::int64_t step = request.global_step.value_or(0);
   const auto size = static_cast<std::size_t>(rounds_->size());
-  const std::vector<std::string> tensors = size > 1 ? tensors_in_parts(session, saver) : std::vector<std::string>();
+  const std::vector<std::string> tensors = saver.tensors_of_ranks(session.graph());
   const auto writes_all = [&](std::string_view why) {
     if (!tensors.empty())
       throw FailedPreconditionError("step {} is not saved: {}, and other ranks have parts of '{}'", step, why,

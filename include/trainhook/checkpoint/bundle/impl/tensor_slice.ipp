@@ -61,7 +61,8 @@ TensorSlice TensorSlice::within(const Shape& full) const {
     Extent& extent = result.extents_[axis];
     if (extent.is_full()) extent.length = full[axis];
     if (extent.start + extent.length > full[axis]) {
-      throw InvalidArgumentError("slice \"{}\" reaches past a tensor of shape {}", *this, full);
+      throw InvalidArgumentError("slice \"{}\" of a tensor of shape {} ends at {} in dimension {}, which has {}", *this,
+                                 full, extent.start + extent.length, axis, full[axis]);
     }
   }
   return result;

@@ -170,9 +170,6 @@ class ThreadedRanks::Rank final : public Collective {
     expect_rank("broadcast", root);
     return call("broadcast", root, std::move(bytes), max_wait).bytes.at(static_cast<std::size_t>(root));
   }
-  [[nodiscard]] std::vector<std::string> all_gather(const std::string& bytes, Duration max_wait) override {
-    return call("all_gather", 0, bytes, max_wait).bytes;
-  }
   [[nodiscard]] std::vector<std::string> gather(const std::string& bytes, int root, Duration max_wait) override {
     expect_rank("gather", root);
     std::vector<std::string> all = call("gather", root, bytes, max_wait).bytes;
