@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
                    "OLD=NEW: names that begin with OLD, up to a '/', a '.' or their end, begin with NEW")
       ->allow_extra_args(false);
   added = command("events", "what the event files of a directory hold", [&] { return events(path, as_json); });
-  added->add_option("directory", path)->required();
+  added->add_option("directory", path, "or one event file")->required();
   add_json(added);
 
   try {

@@ -17,7 +17,7 @@ inline constexpr int kNoAnswer = 2;  // a wrong command line, no such checkpoint
 // directories.cpp
 int list(const std::string& directory, bool as_json);
 int prune(const std::string& directory, int keep, bool dry_run, bool as_json);
-int events(const std::string& directory, bool as_json);
+int events(const std::string& directory_or_file, bool as_json);
 
 /// All checkpoints of a directory, input positions included: first those that its state file does not list, then the
 /// listed ones, oldest first. A listed one may be missing.

@@ -242,15 +242,16 @@ void forget_from(std::map<std::string, Tag>& tags, std::int64_t step) {
 
 }  // namespace
 
-int events(const std::string& directory, bool as_json) {
-  expect_directory(directory);
-  const std::vector<std::string> files = th::list_event_files(disk(), directory);
+int events(const std::string& path, bool as_json) {
+  const bool is_file = disk().exists(path) && !disk().is_directory(path);
+  if (!is_file) expect_directory(path);
+  const std::vector<std::string> files = is_file ? std::vector{path} : th::list_event_files(disk(), path);
   if (files.empty())
     throw th::NotFoundError("there are no event files in {}; give the directory that holds events.out.tfevents.*",
-                            directory);
+                            path);
   std::map<std::string, Tag> tags;
-  Report report{.heading = fmt::format("{}: {}", directory, counted(files.size(), "event file")),
-                .facts = {{"directory", directory}, {"files", count(static_cast<std::int64_t>(files.size()))}},
+  Report report{.heading = fmt::format("{}: {}", path, counted(files.size(), "event file")),
+                .facts = {{"directory", is_file ? th::parent_path(path) : path}, {"files", count(static_cast<std::int64_t>(files.size()))}},
                 .rows_key = "tags",
                 .columns = {{"tag", "tag"},
                             {"kind", "kind"},

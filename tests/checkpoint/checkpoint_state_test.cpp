@@ -306,6 +306,16 @@ TEST_F(CheckpointStateTest, CandidatesWithoutAUsableStateAreFoundByName) {
   EXPECT_TRUE(checkpoint_candidates(disk_, "elsewhere").empty());
 }
 
+TEST_F(CheckpointStateTest, TheOnlyOneWithoutAStepIsACandidateIfThereIsNoOther) {
+  disk_.write_file("run/model.ckpt.index", "");
+  EXPECT_EQ(checkpoint_candidates(disk_, "run"), (Paths{"run/model.ckpt"}));
+  EXPECT_EQ(checkpoint_candidates(disk_, "run", "input"), Paths());
+  disk_.write_file("run/pretrained.index", "");
+  EXPECT_THROW(static_cast<void>(checkpoint_candidates(disk_, "run")), FailedPreconditionError);
+  disk_.write_file("run/model.ckpt-3.index", "");
+  EXPECT_EQ(checkpoint_candidates(disk_, "run"), (Paths{"run/model.ckpt-3"}));
+}
+
 TEST_F(CheckpointStateTest, APathWhoseNameIsInTheDirectoryMeansTheDirectorysOwn) {
   disk_.write_file("copy/checkpoint",
                    "model_checkpoint_path: \"/run/m-3\"\nall_model_checkpoint_paths: \"/run/m-1\"\n"

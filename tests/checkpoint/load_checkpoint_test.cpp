@@ -109,6 +109,14 @@ TEST_F(LoadCheckpointTest, ADirectoryWithoutAStateFileIsAnErrorThatNamesACheckpo
               HasSubstr("give the path of a checkpoint, such as written/weights"));
 }
 
+TEST_F(LoadCheckpointTest, APrefixMayEndLikeADirectory) {
+  disk.make_directories("written");
+  write("written/", 4);
+  EXPECT_THAT(error_of([&] { return load_checkpoint(disk, "written"); }), HasSubstr("such as written/"));
+  EXPECT_EQ(load_variable(disk, "written/", "weights"), Tensor::of<float>({4, 4}, {2, 1}));
+  EXPECT_EQ(load_checkpoint(disk, "run/").prefix(), "run/model.ckpt-2") << "and a directory, too";
+}
+
 TEST_F(LoadCheckpointTest, ASavedModelMeansItsVariables) {
   disk.make_directories("exported/variables");
   disk.write_file("exported/saved_model.pb", "a graph");

@@ -49,6 +49,10 @@ namespace detail {
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_listed_in(
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {});
 
+/// The checkpoints of a directory whose names have no step, sorted: `run/model.ckpt`, or `run/` for `run/.index`.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoints_without_step(FileSystem& file_system,
+                                                                               const std::string& directory);
+
 /// True if `prefix`, from which the session was restored, has the same index bytes as the directory's checkpoint of
 /// that step, by whatever path. Without a basename: of any basename.
 /// @throws NotFoundError if it was one of the directory's and is gone.

@@ -90,8 +90,10 @@ namespace detail {
 /// disk, by decreasing step. A listed name that exists in the directory means that checkpoint, even if the directory
 /// was copied or moved and the file has an old path. If the state file is damaged, logs a warning and uses the
 /// checkpoints on disk. Unlisted ones count only if their basename is `basename` or, without it, that of a listed one;
-/// if none is listed, all count. Listed ones may be missing on disk.
-/// @throws the errors of reading the state file, because it might name another checkpoint.
+/// if none is listed, all count, and one whose name has no step if it is the only one. Listed ones may be missing on
+/// disk.
+/// @throws the errors of reading the state file, because it might name another checkpoint, FailedPreconditionError for
+/// several without a step.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(
     FileSystem& file_system, const std::string& directory, const std::optional<std::string>& basename = {},
     const std::string& latest_filename = kLatestFilename);

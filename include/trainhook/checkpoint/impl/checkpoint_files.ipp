@@ -76,6 +76,19 @@ std::vector<std::string> checkpoints_listed_in(FileSystem& file_system, const st
   return prefixes;
 }
 
+std::vector<std::string> checkpoints_without_step(FileSystem& file_system, const std::string& directory) {
+  if (!file_system.is_directory(directory)) return {};
+  constexpr std::string_view kIndex = ".index";
+  std::vector<std::string> prefixes;
+  for (const std::string& name : file_system.list_directory(directory)) {
+    if (!name.ends_with(kIndex)) continue;
+    const std::string stem = name.substr(0, name.size() - kIndex.size());
+    if (!step_of_checkpoint(stem)) prefixes.push_back(stem.empty() ? directory + '/' : join_path(directory, stem));
+  }
+  std::ranges::sort(prefixes);
+  return prefixes;
+}
+
 bool is_checkpoint_of(FileSystem& file_system, const std::string& prefix, const std::string& directory,
                       const std::optional<std::string>& basename, std::int64_t step) {
   if (prefix.empty() || step_of_checkpoint(prefix) != step) return false;

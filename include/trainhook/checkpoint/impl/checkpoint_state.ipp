@@ -200,7 +200,13 @@ std::vector<std::string> checkpoint_candidates(FileSystem& file_system, const st
   for (auto prefix = on_disk.rbegin(); prefix != on_disk.rend(); ++prefix) {
     if (basename || listed.empty() || stems.contains(stem(*prefix))) add(*prefix);
   }
-  return candidates;
+  if (!candidates.empty() || basename) return candidates;
+  candidates = checkpoints_without_step(file_system, directory);
+  if (candidates.size() <= 1) return candidates;
+  throw FailedPreconditionError(
+      "{} has no state file, and the names of its checkpoints, such as {} and {}, have no step: move all but the newest "
+      "away, or name it with update_checkpoint_state",
+      directory, candidates[0], candidates[1]);
 }
 
 }  // namespace trainhook::detail

@@ -20,16 +20,16 @@ namespace trainhook::detail {
 
 /// A checkpoint in a directory whose state file names none, for the message. Empty if there is none.
 inline std::string any_checkpoint_in(FileSystem& file_system, const std::string& directory) {
-  const std::vector<std::string> with_step = checkpoints_on_disk(file_system, directory);
-  if (!with_step.empty()) return with_step.back();
-  constexpr std::string_view kIndex = ".index";
-  for (const std::string& name : file_system.list_directory(directory))
-    if (name.ends_with(kIndex)) return join_path(directory, name.substr(0, name.size() - kIndex.size()));
-  return {};
+  std::vector<std::string> there = checkpoints_on_disk(file_system, directory);
+  if (there.empty()) there = checkpoints_without_step(file_system, directory);
+  return there.empty() ? std::string() : there.back();
 }
 
 std::string checkpoint_prefix(FileSystem& file_system, const std::string& ckpt_dir_or_file) {
-  if (!file_system.is_directory(ckpt_dir_or_file)) return ckpt_dir_or_file;
+  const bool ends_as_directory = ckpt_dir_or_file.ends_with('/');  // so may a prefix, whose index is DIR/.index
+  if (!file_system.is_directory(ckpt_dir_or_file) ||
+      (ends_as_directory && checkpoint_exists(file_system, ckpt_dir_or_file)))
+    return ckpt_dir_or_file;
   if (std::optional<std::string> newest = latest_checkpoint(file_system, ckpt_dir_or_file)) return *std::move(newest);
   if (std::optional<std::string> variables = variables_of_saved_model(file_system, ckpt_dir_or_file))
     return *std::move(variables);
