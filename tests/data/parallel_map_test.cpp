@@ -3,15 +3,20 @@
 /// Tests of the map on several threads.
 #include <trainhook/data/parallel_map.hpp>
 
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/data/source_threads.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/process_faults.hpp>
 
 #include "hex.hpp"
@@ -23,6 +28,33 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 Dataset mapped(const Dataset& dataset) { return dataset.map(pipelines::times_ten, {.num_parallel_calls = 2}); }
+
+TEST(ParallelMap, ASourceThatDoesNotReturnIsLeftBehindAndWhatItUsesLivesUntilItDoes) {
+  const Duration before = std::exchange(detail::longest_wait_for_a_source, Duration::zero());
+  testing::LogLines log;
+  std::promise<void> reached, release, gone;
+  const std::shared_future<void> released = release.get_future().share();
+  std::shared_ptr<void> held(nullptr, [&gone](void*) { gone.set_value(); });
+  {
+    DatasetIterator iterator = Dataset::range(3)
+                                   .map(
+                                       [held, &reached, released](Element element) {
+                                         if (element[0].scalar<std::int64_t>() == 1)
+                                           reached.set_value(), released.wait();
+                                         return element;
+                                       },
+                                       {.num_parallel_calls = 2})
+                                   .make_iterator();
+    held.reset();
+    Element element;
+    ASSERT_TRUE(iterator.next(element));
+    reached.get_future().wait();
+  }
+  EXPECT_EQ(log.count("its thread is left behind"), 1U);
+  release.set_value();
+  gone.get_future().wait();
+  detail::longest_wait_for_a_source = before;
+}
 
 TEST(ParallelMap, GivesWhatIsReadyWhileItsSourceWaitsForTheProgram) {
   pipelines::Gate gate;

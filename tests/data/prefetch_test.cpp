@@ -8,15 +8,20 @@
 #include <condition_variable>
 #include <cstdint>
 #include <iterator>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/data/source_threads.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/process_faults.hpp>
 
 #include "hex.hpp"
@@ -28,6 +33,31 @@ using th::DatasetIterator;
 using th::Element;
 
 namespace {
+
+TEST(Prefetch, ASourceThatDoesNotReturnIsLeftBehindAndWhatItUsesLivesUntilItDoes) {
+  const th::Duration before = std::exchange(th::detail::longest_wait_for_a_source, th::Duration::zero());
+  th::testing::LogLines log;
+  std::promise<void> reached, release, gone;
+  const std::shared_future<void> released = release.get_future().share();
+  std::shared_ptr<void> held(nullptr, [&gone](void*) { gone.set_value(); });
+  {
+    DatasetIterator iterator = Dataset::range(3)
+                                   .map([held, &reached, released](Element element) {
+                                     if (element[0].scalar<std::int64_t>() == 1) reached.set_value(), released.wait();
+                                     return element;
+                                   })
+                                   .prefetch(2)
+                                   .make_iterator();
+    held.reset();
+    Element element;
+    ASSERT_TRUE(iterator.next(element));
+    reached.get_future().wait();
+  }
+  EXPECT_EQ(log.count("its thread is left behind"), 1U);
+  release.set_value();
+  gone.get_future().wait();
+  th::detail::longest_wait_for_a_source = before;
+}
 
 TEST(Prefetch, ComputesAheadOnItsOwnThread) {
   std::mutex mutex;

@@ -17,39 +17,28 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/process_mark.hpp>
-#include <trainhook/core/thread.hpp>
 #include <trainhook/data/background_input.hpp>
 #include <trainhook/data/iterator_state.hpp>
+#include <trainhook/data/source_threads.hpp>
 
 namespace trainhook::detail {
 
 /// Threads take elements from the input in turn and call the function in parallel. Results keep the order of the input.
-class ParallelMapStream final : public ElementStream {
+class ParallelMap final : public SourceThreads {
  public:
   /// `follower`, which may be null, is a second stream over the input, positioned after the consumed elements.
-  ParallelMapStream(std::unique_ptr<ElementStream> input, std::unique_ptr<ElementStream> follower,
-                    ElementSpec input_spec, std::shared_ptr<const MapCall> call, std::size_t threads)
-      : input_(std::move(input), follower == nullptr),
+  ParallelMap(const NodePtr& input, const Pass& pass, std::unique_ptr<ElementStream> follower,
+              std::shared_ptr<const MapCall> call, std::size_t threads)
+      : SourceThreads("parallel map", input),
+        input_(input->elements(pass), follower == nullptr),
         follower_(std::move(follower)),
-        input_spec_(std::move(input_spec)),
+        input_spec_(input->spec()),
         call_(std::move(call)),
         threads_wanted_(threads) {}
-  ParallelMapStream(const ParallelMapStream&) = delete;
-  ParallelMapStream& operator=(const ParallelMapStream&) = delete;
-  ~ParallelMapStream() override {
-    if (!process_.is_here()) return;
-    {
-      const std::scoped_lock lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    for (Thread& thread : threads_) thread.join();
-  }
 
-  bool next(Element& element) override {
+  bool next(Element& element) {
     process_.expect_here("this parallel map");
-    if (threads_.empty()) start();
+    if (count_threads() == 0) start();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty() ? input_ended_ : tasks_.front().done; });
     if (tasks_.empty()) return false;
@@ -62,7 +51,7 @@ class ParallelMapStream final : public ElementStream {
     element = std::move(task.element);
     return true;
   }
-  void save(StateWriter& writer) override {
+  void save(StateWriter& writer) {
     if (follower_ != nullptr) return follower_->save(writer);
     process_.expect_here("this parallel map");
     const std::scoped_lock lock(mutex_);
@@ -72,7 +61,7 @@ class ParallelMapStream final : public ElementStream {
     for (const Task& task : again_) save_argument(writer, task);
     input_.save(writer);
   }
-  void restore(StateReader& reader) override {
+  void restore(StateReader& reader) {
     if (follower_ != nullptr) {
       StateReader again = reader;
       input_.restore(again);
@@ -108,10 +97,10 @@ class ParallelMapStream final : public ElementStream {
 
   void start() {
     try {
-      while (threads_.size() < threads_wanted_) threads_.emplace_back("parallel map", [this] { work(); });
+      while (count_threads() < threads_wanted_) start_thread([this] { work(); });
     } catch (const ResourceExhaustedError& error) {
-      if (threads_.empty()) throw;
-      log_warning("{}; the map goes on with {} of {}", error.what(), threads_.size(), threads_wanted_);
+      if (count_threads() == 0) throw;
+      log_warning("{}; the map goes on with {} of {}", error.what(), count_threads(), threads_wanted_);
     }
   }
 
@@ -170,15 +159,22 @@ class ParallelMapStream final : public ElementStream {
   ElementSpec input_spec_;
   std::shared_ptr<const MapCall> call_;
   std::size_t threads_wanted_;
-  std::mutex mutex_;
-  WaitCondition changed_;
   std::deque<Task> tasks_;
   std::deque<Task> again_;      // tasks of a restored state
   bool input_drained_ = false;  // the input ended before the state was saved
   bool input_ended_ = false;
-  bool stopping_ = false;
-  std::vector<Thread> threads_;
-  ProcessMark process_;
+};
+
+class ParallelMapStream final : public ElementStream {
+ public:
+  explicit ParallelMapStream(std::shared_ptr<ParallelMap> map) : map_(std::move(map)) {}
+
+  bool next(Element& element) override { return map_->next(element); }
+  void save(StateWriter& writer) override { map_->save(writer); }
+  void restore(StateReader& reader) override { map_->restore(reader); }
+
+ private:
+  std::shared_ptr<ParallelMap> map_;
 };
 
 ParallelMapNode::ParallelMapNode(NodePtr input, MapFunction function, const ElementSpec& spec,
@@ -190,12 +186,12 @@ ParallelMapNode::ParallelMapNode(NodePtr input, MapFunction function, const Elem
 std::string ParallelMapNode::describe() const { return fmt::format("parallel map{}", spec_to_string(spec())); }
 
 std::unique_ptr<ElementStream> ParallelMapNode::elements(const Pass& pass) const {
-  const DatasetNode& input = *inputs()[0];
+  const NodePtr& input = inputs()[0];
   Pass shadow = pass.input();
   shadow.shadow = true;
-  if (pass.shadow) return std::make_unique<MapStream>(input.elements(shadow), call_, false);
-  return std::make_unique<ParallelMapStream>(
-      input.elements(pass.input()), can_advance() ? input.elements(shadow) : nullptr, input.spec(), call_, threads_);
+  if (pass.shadow) return std::make_unique<MapStream>(input->elements(shadow), call_, false);
+  return std::make_unique<ParallelMapStream>(make_source_threads<ParallelMap>(
+      input, pass.input(), can_advance() ? input->elements(shadow) : nullptr, call_, threads_));
 }
 
 }  // namespace trainhook::detail

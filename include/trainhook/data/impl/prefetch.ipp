@@ -12,36 +12,24 @@
 #include <vector>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/process_mark.hpp>
-#include <trainhook/core/thread.hpp>
 #include <trainhook/data/background_input.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
+#include <trainhook/data/source_threads.hpp>
 
 namespace trainhook::detail {
 
 /// Runs a stream on a background thread, which the first `next` starts. Call it from one thread at a time.
-class BackgroundReader {
+class BackgroundReader final : public SourceThreads {
  public:
-  BackgroundReader(std::unique_ptr<ElementStream> input, std::size_t capacity, bool is_saved)
-      : input_(std::move(input), is_saved), slots_(capacity) {}
-  BackgroundReader(const BackgroundReader&) = delete;
-  BackgroundReader& operator=(const BackgroundReader&) = delete;
-  ~BackgroundReader() {
-    if (!process_.is_here()) return;
-    {
-      const std::scoped_lock lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
+  BackgroundReader(const NodePtr& input, const Pass& pass, std::size_t capacity, bool is_saved)
+      : SourceThreads("prefetch", input), input_(input->elements(pass), is_saved), slots_(capacity) {}
 
   /// Fetches the next element, or throws the error that the input threw in its place. The thread reuses the tensors
   /// that `element` held.
   bool next(Element& element) {
     process_.expect_here("this prefetch");
-    if (!thread_.joinable()) thread_ = Thread("prefetch", [this] { read_ahead(); });
+    if (count_threads() == 0) start_thread([this] { read_ahead(); });
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return count_ > 0 || ended_ || error_ != nullptr; });
     if (count_ > 0) {
@@ -105,29 +93,25 @@ class BackgroundReader {
   }
 
   BackgroundInput input_;
-  std::mutex mutex_;
-  WaitCondition changed_;
   std::vector<Element> slots_;  // a ring: `count_` of them, from `head_` on, are ready
   std::size_t head_ = 0;
   std::size_t count_ = 0;
   std::exception_ptr error_;
   bool ended_ = false;
-  bool stopping_ = false;
-  Thread thread_;
-  ProcessMark process_;
 };
 
 /// For an input that can be advanced: a second stream over it follows the consumed elements, and only that stream is
 /// saved. The state equals that of the pipeline without prefetch, and a save does not wait.
 class FollowedPrefetchStream final : public ElementStream {
  public:
-  FollowedPrefetchStream(const DatasetNode& input, const Pass& pass, std::size_t capacity)
-      : reader_(input.elements(pass), capacity, false), consumed_(input.elements(shadow_of(pass))) {}
+  FollowedPrefetchStream(const NodePtr& input, const Pass& pass, std::size_t capacity)
+      : reader_(make_source_threads<BackgroundReader>(input, pass, capacity, false)),
+        consumed_(input->elements(shadow_of(pass))) {}
 
   bool next(Element& element) override {
     bool got = false;
     try {
-      got = reader_.next(element);
+      got = reader_->next(element);
     } catch (...) {
       consumed_->advance(1);  // an element that failed counts as consumed
       throw;
@@ -138,7 +122,7 @@ class FollowedPrefetchStream final : public ElementStream {
   void save(StateWriter& writer) override { consumed_->save(writer); }
   void restore(StateReader& reader) override {
     StateReader again = reader;
-    reader_.restore_input(again);
+    reader_->restore_input(again);
     consumed_->restore(reader);
   }
 
@@ -147,23 +131,23 @@ class FollowedPrefetchStream final : public ElementStream {
     pass.shadow = true;
     return pass;
   }
-  BackgroundReader reader_;
+  std::shared_ptr<BackgroundReader> reader_;
   std::unique_ptr<ElementStream> consumed_;
 };
 
 /// For any other input: saves the contents of the elements that are ready.
 class BufferedPrefetchStream final : public ElementStream {
  public:
-  BufferedPrefetchStream(const DatasetNode& input, const Pass& pass, std::size_t capacity)
-      : spec_(input.spec()), reader_(input.elements(pass), capacity, true) {}
+  BufferedPrefetchStream(const NodePtr& input, const Pass& pass, std::size_t capacity)
+      : spec_(input->spec()), reader_(make_source_threads<BackgroundReader>(input, pass, capacity, true)) {}
 
-  bool next(Element& element) override { return reader_.next(element); }
-  void save(StateWriter& writer) override { reader_.save(writer); }
-  void restore(StateReader& reader) override { reader_.restore(reader, spec_); }
+  bool next(Element& element) override { return reader_->next(element); }
+  void save(StateWriter& writer) override { reader_->save(writer); }
+  void restore(StateReader& reader) override { reader_->restore(reader, spec_); }
 
  private:
   ElementSpec spec_;
-  BackgroundReader reader_;
+  std::shared_ptr<BackgroundReader> reader_;
 };
 
 PrefetchNode::PrefetchNode(NodePtr input, std::int64_t buffer_size)
@@ -174,9 +158,9 @@ PrefetchNode::PrefetchNode(NodePtr input, std::int64_t buffer_size)
 std::string PrefetchNode::describe() const { return can_advance() ? "" : "prefetch"; }
 
 std::unique_ptr<ElementStream> PrefetchNode::elements(const Pass& pass) const {
-  const DatasetNode& input = *inputs()[0];
+  const NodePtr& input = inputs()[0];
   const auto capacity = static_cast<std::size_t>(buffer_size_);
-  if (pass.shadow) return input.elements(pass.input());
+  if (pass.shadow) return input->elements(pass.input());
   if (can_advance()) return std::make_unique<FollowedPrefetchStream>(input, pass.input(), capacity);
   return std::make_unique<BufferedPrefetchStream>(input, pass.input(), capacity);
 }

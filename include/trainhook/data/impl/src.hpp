@@ -24,4 +24,5 @@
 #include <trainhook/data/impl/selection.ipp>
 #include <trainhook/data/impl/shuffle.ipp>
 #include <trainhook/data/impl/source_digest.ipp>
+#include <trainhook/data/impl/source_threads.ipp>
 #include <trainhook/data/impl/sources.ipp>
