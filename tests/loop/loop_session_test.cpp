@@ -150,7 +150,7 @@ TEST(LoopSession, GivesValuesOfManyTypes) {
   EXPECT_EQ(loop.run("view"), Tensor::of<double>({1.5, 2.5}));
   EXPECT_EQ(loop.run("tensor"), Tensor::of<float>({1, 2, 3, 4}, {2, 2}));
   EXPECT_EQ(loop.run("flag"), Tensor(true));
-  EXPECT_EQ(loop.graph().output("list").shape(), PartialShape{-1});
+  EXPECT_EQ(loop.graph().output("list").shape(), PartialShape{2});
 }
 
 TEST(LoopSession, GivesASummaryThatAFunctionEncodes) {
@@ -206,6 +206,20 @@ TEST(LoopSession, ShowsAStringOfTheUserAsText) {
   EXPECT_EQ(loop.run(notes), Tensor(text_summary("notes", "*first*")));
   loop.run([&] { note = "second"; });
   EXPECT_EQ(loop.run(notes), Tensor(text_summary("notes", "second")));
+}
+
+TEST(LoopSession, KnowsTheShapeOfAValueWhoseTypeTellsIt) {
+  LoopSession loop;
+  std::array<float, 3> three{1, 2, 3};
+  auto shape_of = [&loop, number = 0](auto function) mutable {
+    return loop.value("value" + std::to_string(number++), function).shape();
+  };
+  EXPECT_EQ(shape_of([=] { return three; }), PartialShape{3});
+  EXPECT_EQ(shape_of([&]() -> const std::array<float, 3>& { return three; }), PartialShape{3});
+  EXPECT_EQ(shape_of([&] { return std::span<const float, 3>(three); }), PartialShape{3});
+  EXPECT_EQ(shape_of([&] { return std::span<const float>(three); }), PartialShape{kUnknownDim});
+  EXPECT_EQ(shape_of([] { return std::vector<float>{1}; }), PartialShape{kUnknownDim});
+  EXPECT_EQ(shape_of([] { return 1.0F; }), PartialShape(Shape{}));
 }
 
 TEST(LoopSession, TakesAFedValueInPlaceOfItsFunctionForOneRun) {
