@@ -36,6 +36,18 @@ TEST(SuggestNames, NamesEightAtMostAndSaysHowManyThereAre) {
   EXPECT_EQ(suggest_names(nine, "x"), "it holds: w0, w1, w2, w3, w4, w5, w6, w7, ... (9 in all)");
 }
 
+TEST(SuggestNames, OfManyNamesThoseFirstThatAreMostLikeIt) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 21; ++i) names.push_back("net/layer" + std::to_string(i) + "/kernel");
+  names[15] = "loss";
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string likest = suggest_names(views, "net/layr17/kernel");
+  EXPECT_TRUE(likest.starts_with("names like it are: net/layer17/kernel, net/layer7/kernel, ")) << likest;
+  EXPECT_TRUE(likest.ends_with(", ... (20 in all)")) << likest;
+  EXPECT_TRUE(suggest_names(views, "los").starts_with("names like it are: loss")) << suggest_names(views, "los");
+  EXPECT_TRUE(suggest_names(views, "lss").starts_with("it holds: loss, ")) << suggest_names(views, "lss");
+}
+
 TEST(SuggestNames, OfNoneSaysSo) { EXPECT_EQ(suggest_names({}, "x"), "it holds none"); }
 
 TEST(SuggestNames, TakesTheKeysOfAMap) {

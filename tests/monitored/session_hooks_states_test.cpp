@@ -356,10 +356,16 @@ TEST(HookStates, NameTheHookThatCannotSaveOrLoad) {
   const testing::LogLines log;
   const Hooks hooks = {std::make_shared<BrokenHook>()};
   HookStates states(hooks, services.of_session);
-  EXPECT_THROW(static_cast<void>(states.save()), std::range_error);
+  const auto text_of = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const std::range_error& error) { return error.what(); }
+    return "nothing";
+  };
+  EXPECT_EQ(text_of([&] { static_cast<void>(states.save()); }), "hook 'BrokenHook' failed in save_state: too far");
   StateValues saved;
   saved.set("BrokenHook/count", Tensor(std::int64_t{1}));
-  EXPECT_THROW(states.load(saved), std::range_error);
+  EXPECT_EQ(text_of([&] { states.load(saved); }), "hook 'BrokenHook' failed in load_state: too far");
   EXPECT_EQ(log.count("E hook 'BrokenHook' failed in save_state: too far"), 1U);
   EXPECT_EQ(log.count("E hook 'BrokenHook' failed in load_state: too far"), 1U);
 }

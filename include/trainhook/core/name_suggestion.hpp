@@ -13,7 +13,7 @@
 namespace trainhook::detail {
 
 /// Lists the names that contain the last part of `wanted`, which '/' separates, or else what of that follows a '.'; if
-/// there are none, the first few names.
+/// there are none, any names. Of many, a few that begin and end most like `wanted`.
 [[nodiscard]] TRAINHOOK_DECL std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted);
 
 /// Lists names in quotes, the first few of many: `'a', 'b' and 3 more`.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -14,22 +15,22 @@ namespace trainhook::detail {
 /// False for the end of the input and for the loss of a session: the library expects them.
 [[nodiscard]] TRAINHOOK_DECL bool is_failure(const std::exception_ptr& error) noexcept;
 
-/// Logs what a function of the program threw, if it is a failure: `the function of value 'loss' threw: ...`.
-/// @param name may be empty
-TRAINHOOK_DECL void log_thrown_by(std::string_view function, std::string_view name,
-                                  const std::exception_ptr& error) noexcept;
+/// Throws the exception that is being handled again. It stays the same object, because the program may catch a type of
+/// its own. If it is a failure, its text gets `context` in front, which an `Error`, a `std::runtime_error` and a
+/// `std::logic_error` allow, and what derives from one.
+[[noreturn]] TRAINHOOK_DECL void rethrow_in_context(const std::string& context);
 
-/// Calls a function of the program. What it throws stays the same object, because the program may catch a type of its
-/// own; so the name goes into a log line.
+/// Throws what a function of the program threw again, as above, and logs it: `the function of value 'loss' threw: ...`.
+/// @param name may be empty
+[[noreturn]] TRAINHOOK_DECL void rethrow_of_user(std::string_view function, std::string_view name);
+
+/// Calls a function of the program. What it throws tells in its text and in the log whose function it was.
 template <class Call>
 [[gnu::always_inline]] inline decltype(auto) call_of_user(std::string_view function, std::string_view name,
                                                           Call&& call) {
   try {
     return std::forward<Call>(call)();
-  } catch (...) {
-    log_thrown_by(function, name, std::current_exception());
-    throw;
-  }
+  } catch (...) { rethrow_of_user(function, name); }
 }
 
 }  // namespace trainhook::detail

@@ -170,11 +170,12 @@ class LoopSession : public RunForms<LoopSession, true> {
                        [function = std::move(function)]() mutable { return Tensor(function()); });
     } else {
       using Item = std::remove_const_t<detail::PointedElement<Result>>;
-      return add_value(name, {dtype_of<Item>, PartialShape{kUnknownDim}}, [function = std::move(function)]() mutable {
-        const auto& result = function();
-        const std::span<const Item> elements(std::data(result), std::size(result));
-        return Tensor::copy_of(elements, detail::natural_shape(elements));
-      });
+      return add_value(name, {dtype_of<Item>, PartialShape{detail::kSizeOfType<Result>}},
+                       [function = std::move(function)]() mutable {
+                         const auto& result = function();
+                         const std::span<const Item> elements(std::data(result), std::size(result));
+                         return Tensor::copy_of(elements, detail::natural_shape(elements));
+                       });
     }
   }
   /// The same for a function that returns a Tensor, whose dtype and shape are given by `spec`.

@@ -88,6 +88,13 @@ inline constexpr bool kIsSpan = false;
 template <class T, std::size_t Extent>
 inline constexpr bool kIsSpan<std::span<T, Extent>> = true;
 
+/// The number of elements of a range, where its type tells it.
+template <class R>
+inline constexpr std::int64_t kSizeOfType = kUnknownDim;
+template <class R>
+  requires requires { requires decltype(std::span(std::declval<const R&>()))::extent != std::dynamic_extent; }
+inline constexpr std::int64_t kSizeOfType<R> = decltype(std::span(std::declval<const R&>()))::extent;
+
 template <class M>
 Shape natural_shape(const M& memory) {
   if constexpr (SingleValue<M>) {

@@ -7,10 +7,20 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 
 #include <fmt/format.h>
 
 namespace trainhook::detail {
+
+/// How much of the beginning and of the end of the names is the same.
+inline std::ptrdiff_t likeness(std::string_view name, std::string_view wanted) {
+  const auto same = [](auto first, auto last, auto other, auto other_last) {
+    return std::mismatch(first, last, other, other_last).first - first;
+  };
+  return same(name.begin(), name.end(), wanted.begin(), wanted.end()) +
+         same(name.rbegin(), name.rend(), wanted.rbegin(), wanted.rend());
+}
 
 std::string suggest_names(std::vector<std::string_view> names, std::string_view wanted) {
   constexpr std::size_t kMost = 8;
@@ -25,6 +35,8 @@ std::string suggest_names(std::vector<std::string_view> names, std::string_view 
     any = std::any_of(names.begin(), names.end(), resembles);
   }
   if (any) std::erase_if(names, [&](std::string_view name) { return !resembles(name); });
+  if (names.size() > kMost)
+    std::ranges::stable_sort(names, std::greater(), [&](std::string_view name) { return likeness(name, wanted); });
   std::string text = any ? "names like it are: " : "it holds: ";
   for (std::size_t i = 0; i < (std::min)(names.size(), kMost); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);

@@ -59,6 +59,14 @@ std::optional<std::string> first_veto(const Hooks& hooks) {
   return std::nullopt;
 }
 
+/// Calls a hook for its state. What it throws says in its text which hook it was.
+template <class Call>
+inline decltype(auto) call_for_state(const SessionRunHook& hook, std::string_view callback, Call&& call) {
+  try {
+    return call_hook(hook, callback, std::forward<Call>(call));
+  } catch (...) { rethrow_in_context(fmt::format("hook '{}' failed in {}", hook_name(hook), callback)); }
+}
+
 inline bool says_what_it_is_about(std::string_view name) { return name.find('(') != std::string_view::npos; }
 
 inline std::string type_in(const std::string& name) { return name.substr(0, name.find('(')); }
@@ -196,7 +204,7 @@ void HookStates::load_metric(const NamedTensor& saved) {
 }
 
 StateValues HookStates::save(const std::string& name, SessionRunHook& hook) {
-  StateValues state = call_hook(hook, "save_state", [&] { return hook.save_state(); });
+  StateValues state = call_for_state(hook, "save_state", [&] { return hook.save_state(); });
   for (const NamedTensor& entry : state.entries()) {
     if (entry.name == kVersion || entry.name.starts_with(kTimer))
       throw InvalidArgumentError("hook '{}': its state has a value '{}', which is a name of the library's own", name,
@@ -218,7 +226,7 @@ void HookStates::load(SessionRunHook& hook, const StateValues& state) {
     if (const Tensor* step = state.find(fmt::format("{}{}", kTimer, i)))
       HookAccess::timers(hook)[i]->step = step->scalar<std::int64_t>();
   }
-  if (!own.empty()) call_hook(hook, "load_state", [&] { hook.load_state(own); });
+  if (!own.empty()) call_for_state(hook, "load_state", [&] { hook.load_state(own); });
 }
 
 void HookStates::add(StateValues& all, const std::string& name, const StateValues& state) const {
