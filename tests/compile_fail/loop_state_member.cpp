@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// A member that is an address means nothing after a restart, in a struct of a container as well.
-// WRONG: visit_state passes a member that is no state
+// WRONG: write a visit_state for its type
 #include <vector>
 
 #include <trainhook/loop/loop_session.hpp>

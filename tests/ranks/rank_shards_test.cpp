@@ -27,7 +27,7 @@ class RankShardsTest : public ::testing::Test {
   std::shared_ptr<PartsOfOthers> begin(const std::string& prefix, const std::string& name = "w") {
     auto parts = std::make_shared<PartsOfOthers>(
         ShardedSave{.prefix = prefix, .suffix = ".tempstate" + prefix, .names = {{}, {name}}}, disk);
-    chief.expect(parts);
+    chief.await_parts(parts);
     for (RankShards* const rank : {&chief, &other}) rank->begin(parts->save(), loop, disk);
     return parts;
   }

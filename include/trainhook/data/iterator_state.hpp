@@ -122,7 +122,7 @@ class StateReader {
   [[nodiscard]] bool next_is(StateItem item) const noexcept {
     return remaining() > 0 && static_cast<std::uint8_t>(bytes_[offset_]) == static_cast<std::uint8_t>(item);
   }
-  TRAINHOOK_DECL void expect(StateItem item, std::string_view what);
+  TRAINHOOK_DECL void demand(StateItem item, std::string_view what);
   TRAINHOOK_DECL std::uint64_t varint();
 
   std::string_view bytes_;

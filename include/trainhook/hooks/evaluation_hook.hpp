@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,12 @@ class EvaluationHook final : public SessionRunHook {
       class Function)
   EvaluationHook(Function&& evaluate, const Options& options)
     requires(!std::convertible_to<Function, std::function<Metrics()>>)
+  TRAINHOOK_REFUSED;
+
+  TRAINHOOK_MISTAKE("say when to evaluate: EvaluationHook(evaluate, {.every_n_steps = 100}), or {} for only at the end",
+                    class Evaluate)
+  explicit EvaluationHook(Evaluate&& evaluate)
+    requires(!std::same_as<std::remove_cvref_t<Evaluate>, EvaluationHook>)
   TRAINHOOK_REFUSED;
 
   /// Scalars of the session, computed in one run with `feeds`.

@@ -9,10 +9,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/session/second_or_step_timer.hpp>
@@ -43,6 +45,13 @@ class LoggingTensorHook : public SessionRunHook {
   /// @throws InvalidArgumentError if there is none, and unless exactly one positive period is given, or none with
   /// `at_end`.
   TRAINHOOK_DECL LoggingTensorHook(FetchRefs tensors, Options options);
+  TRAINHOOK_MISTAKE(
+      "say what the number counts: LoggingTensorHook(tensors, {.every_n_iter = 100}), or {.every_n_steps = 100} for "
+      "global steps, or {.every_n_secs = 60}",
+      class Number)
+  LoggingTensorHook(const FetchRefs& tensors, Number period)
+    requires std::is_arithmetic_v<Number>
+  TRAINHOOK_REFUSED;
   TRAINHOOK_DECL LoggingTensorHook(LoggingTensorHook&& other) noexcept;
   LoggingTensorHook& operator=(LoggingTensorHook&&) = delete;
   TRAINHOOK_DECL ~LoggingTensorHook() override;

@@ -69,7 +69,8 @@ struct StateArchive {
 
   template <class T>
   void operator()(std::string_view member, T& object) const {
-    static_assert(is_archived<T>(), "visit_state passes a member that is no state: see LoopSession::state");
+    static_assert(is_archived<T>(),
+                  "visit_state passes a member that is no state: leave it out, or write a visit_state for its type");
     if constexpr (VisitedState<T>) {
       const StateArchive inner = deeper();
       visit_state(inner, object);

@@ -83,7 +83,7 @@ class Optimizer {
   }
 
   /// @throws InvalidArgumentError if a number breaks a rule; a tensor's value is not checked.
-  TRAINHOOK_DECL static void expect(std::string_view optimizer, std::string_view option, const Operand& value,
+  TRAINHOOK_DECL static void demand(std::string_view optimizer, std::string_view option, const Operand& value,
                                     bool (*holds)(double), std::string_view rule);
   TRAINHOOK_DECL static void require_not_negative(std::string_view optimizer, std::string_view option,
                                                   const Operand& value);

@@ -102,6 +102,14 @@ TRAINHOOK_MISTAKE("the loop must outlive its session: write LoopSession loop; an
                   std::same_as<LoopSession> Temporary)
 MonitoredSession<LoopSession> monitored_training_session(
     Temporary&& loop, const MonitoredTrainingSessionOptions& options = {}) TRAINHOOK_REFUSED;
+// Braces that are no options fit nothing else.
+TRAINHOOK_MISTAKE(
+    "an option has another name, place or type (a path is .restore = trainhook::RestoreRules{.from = path}): write "
+    "MonitoredTrainingSessionOptions options{...}; before, pass options, and the compiler says which one it is",
+    class S = LoopSession, class Model)
+MonitoredSession<S> monitored_training_session(Model& model, ...)
+  requires(std::same_as<Model, LoopSession> || (std::same_as<Model, Graph> && !std::same_as<S, LoopSession>))
+TRAINHOOK_REFUSED;
 
 /// A session that trains a loop, which must outlive it. @throws UnimplementedError for peers that share a session,
 /// because a loop has one thread.

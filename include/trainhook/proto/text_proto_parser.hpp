@@ -37,7 +37,7 @@ class TextProtoParser {
   [[nodiscard]] TRAINHOOK_DECL char peek() const noexcept;
   TRAINHOOK_DECL void skip_space() noexcept;
   TRAINHOOK_DECL bool take(char wanted);
-  TRAINHOOK_DECL void expect(char wanted);
+  TRAINHOOK_DECL void demand(char wanted);
   TRAINHOOK_DECL static bool is_word(char character) noexcept;
   TRAINHOOK_DECL std::string take_word();
 

@@ -90,7 +90,7 @@ class WireReader {
   }
 
   [[nodiscard]] TRAINHOOK_DECL DataLossError malformed(std::string_view problem) const;
-  TRAINHOOK_DECL void expect(protozero::pbf_wire_type wanted) const;
+  TRAINHOOK_DECL void demand(protozero::pbf_wire_type wanted) const;
 
   template <class Read>
   auto guarded(Read&& read) const -> decltype(read()) {

@@ -38,7 +38,7 @@ class RankShards {
   [[nodiscard]] TRAINHOOK_DECL std::string give(std::string_view order);
 
   /// On the chief: sets the receiver of the parts of the save that starts, while it exists.
-  TRAINHOOK_DECL void expect(const std::shared_ptr<PartsOfOthers>& parts);
+  TRAINHOOK_DECL void await_parts(const std::shared_ptr<PartsOfOthers>& parts);
 
   /// On the chief: the order for `give`, and the results of all ranks. @throws DataLossError for invalid bytes.
   [[nodiscard]] TRAINHOOK_DECL std::string order();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/refusal.hpp>
 #include <trainhook/session/fetch.hpp>
 
 namespace trainhook {
@@ -86,6 +87,15 @@ class FetchRefs {
   /// A range of pairs of a tag and an item, such as `std::map<std::string, Output>`.
   template <detail::RangeOf<TaggedItem> Tagged>
   FetchRefs(const Tagged& tagged) : FetchRefs(std::map<std::string, Item>(std::begin(tagged), std::end(tagged))) {}
+
+  TRAINHOOK_MISTAKE(
+      "fetched is what has a name, not a value: write the name, or what loop.value(name, function), loop.variable(...) "
+      "or the builder of an op returns",
+      class Value)
+  FetchRefs(const Value& value)
+    requires(!std::convertible_to<const Value&, Item> && !std::derived_from<Value, FetchRefs> &&
+             !detail::RangeOf<Value, Item> && !detail::RangeOf<Value, TaggedItem>)
+  TRAINHOOK_REFUSED;
 
   [[nodiscard]] std::span<const Entry> entries() const noexcept { return entries_; }
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }

@@ -137,6 +137,15 @@ class RunForms {
       detail::NeedsArguments Step)
   void run(Step&& step) TRAINHOOK_REFUSED;
   TRAINHOOK_MISTAKE(
+      "a run takes an Output, an Operation, a name or a list of them, not a value: write session.run([&] { loss = "
+      "...; }) for a step of a LoopSession, and fetch what loop.value(name, function) returns",
+      class Value)
+  void run(const Value& value, const FeedDict& feeds = {})
+    requires(!std::convertible_to<const Value&, FetchRefs> &&
+             !std::convertible_to<const Value&, std::span<const Fetch>> && !std::invocable<Value&> &&
+             !detail::NeedsArguments<const Value&>)
+  TRAINHOOK_REFUSED;
+  TRAINHOOK_MISTAKE(
       "this engine runs its graph and no function as a step: give it an Operation or an Output, or use a "
       "LoopSession",
       std::invocable Step)

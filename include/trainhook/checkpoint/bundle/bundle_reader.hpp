@@ -61,11 +61,11 @@ class BundleReader {
 
   /// Reads and verifies every tensor whose name starts with `beginning`, except those of dtypes that this library
   /// lacks. @throws as `get_tensor`.
-  TRAINHOOK_DECL void verify(std::string_view beginning = {}) const;
+  TRAINHOOK_DECL void(verify)(std::string_view beginning = {}) const;
 
   /// Reads and verifies what `get_tensor` reads for a region, a slice at a time. @throws as it, but not for elements
   /// that are missing.
-  TRAINHOOK_DECL void verify(std::string_view name, const TensorSlice& region) const;
+  TRAINHOOK_DECL void(verify)(std::string_view name, const TensorSlice& region) const;
 
  private:
   TRAINHOOK_DECL void read_index(FileSystem& file_system);

@@ -194,7 +194,7 @@ std::optional<std::string> InputCheckpoints::why_not(const std::string& prefix) 
   std::string damage;
   try {
     for (const std::string& mine : files_.find(parent_path(prefix), *step))
-      BundleReader(mine, {.file_system = file_system_}).verify();
+      (BundleReader(mine, {.file_system = file_system_}).verify)();
   } catch (const DataLossError& error) { damage = error.what(); }
   if (damage.empty()) return std::nullopt;
   return fmt::format(

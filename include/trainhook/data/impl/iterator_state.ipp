@@ -105,15 +105,15 @@ void StateWriter::text(std::string_view value) {
 }
 
 void StateReader::begin(std::string_view section) {
-  expect(StateItem::Begin, section);
+  demand(StateItem::Begin, section);
   const std::string_view found = text();
   if (found != section) fail(fmt::format("it holds a section '{}' instead of '{}'", found, section));
 }
 
-void StateReader::end() { expect(StateItem::End, "the end of a section"); }
+void StateReader::end() { demand(StateItem::End, "the end of a section"); }
 
 std::uint64_t StateReader::integer(std::string_view what, std::uint64_t most) {
-  expect(StateItem::Integer, what);
+  demand(StateItem::Integer, what);
   const std::uint64_t value = varint();
   if (value > most) fail(fmt::format("{} is {}, above {}", what, value, most));
   return value;
@@ -124,12 +124,12 @@ std::int64_t StateReader::position(std::string_view what, std::int64_t most) {
 }
 
 std::string_view StateReader::string(std::string_view what) {
-  expect(StateItem::Bytes, what);
+  demand(StateItem::Bytes, what);
   return text();
 }
 
 std::vector<std::int64_t> StateReader::integers(std::string_view what, std::size_t most_items, std::int64_t below) {
-  expect(StateItem::Integers, what);
+  demand(StateItem::Integers, what);
   const std::uint64_t count = varint();
   if (count > remaining() || count > most_items) fail(fmt::format("{} has {} entries, which cannot be", what, count));
   std::vector<std::int64_t> values(static_cast<std::size_t>(count));
@@ -161,7 +161,7 @@ Element StateReader::element(const ElementSpec& spec) {
 }
 
 Tensor StateReader::tensor() {
-  expect(StateItem::Tensor, "a tensor");
+  demand(StateItem::Tensor, "a tensor");
   const std::uint64_t number = varint();
   if (number > 255 || find_dtype(static_cast<DType>(number)) == nullptr)
     fail(fmt::format("a tensor has dtype number {}", number));
@@ -191,7 +191,7 @@ Tensor StateReader::tensor() {
 
 std::exception_ptr StateReader::error() {
   if (!next_is(StateItem::Error)) return nullptr;
-  expect(StateItem::Error, "an error");
+  demand(StateItem::Error, "an error");
   const std::uint64_t code = varint();
   if (code < static_cast<std::uint64_t>(ErrorCode::Cancelled) || code > static_cast<std::uint64_t>(ErrorCode::DataLoss))
     fail(fmt::format("an error has the code {}", code));
@@ -203,7 +203,7 @@ std::exception_ptr StateReader::error() {
 
 std::uint64_t StateReader::replay() {
   if (!next_is(StateItem::Replay)) return 0;
-  expect(StateItem::Replay, "the number of elements to replay");
+  demand(StateItem::Replay, "the number of elements to replay");
   const std::uint64_t count = varint();
   if (count > kMostReplaysPerByte * remaining()) fail(fmt::format("{} elements are to be replayed", count));
   return count;
@@ -221,7 +221,7 @@ std::string_view StateReader::take(std::uint64_t size) {
   return piece;
 }
 
-void StateReader::expect(StateItem item, std::string_view what) {
+void StateReader::demand(StateItem item, std::string_view what) {
   if (static_cast<std::uint8_t>(take(1)[0]) != static_cast<std::uint8_t>(item))
     fail(fmt::format("{} is not there", what));
 }

@@ -22,17 +22,17 @@ namespace trainhook::detail {
 /// Checks a node, which may have been made by hand. @throws InvalidArgumentError if it lacks an input or output that
 /// planning needs; kernels check the others. `def` is null for a node that needs no kernel.
 inline void expect_ports(const Node& node, const KernelDef* def) {
-  const auto expect = [&](std::string_view what, std::size_t count, bool enough) {
+  const auto demand = [&](std::string_view what, std::size_t count, bool enough) {
     if (!enough) throw InvalidArgumentError("node '{}' ({}) cannot have {} {}", node.name(), node.type(), count, what);
   };
   const std::size_t inputs = node.inputs().size();
   const std::size_t outputs = node.outputs().size();
   if (def == nullptr) {
-    expect("inputs", inputs, inputs >= (is_switch(node) ? 2U : forwards(node) ? 1U : 0U));
-    expect("outputs", outputs, node.type() == "NoOp" || outputs >= (is_switch(node) ? 2U : 1U));
+    demand("inputs", inputs, inputs >= (is_switch(node) ? 2U : forwards(node) ? 1U : 0U));
+    demand("outputs", outputs, node.type() == "NoOp" || outputs >= (is_switch(node) ? 2U : 1U));
   } else {
-    expect("inputs", inputs, inputs >= def->variables && (!def->alias || inputs > 0));
-    expect("outputs", outputs, def->make != nullptr || outputs > 0);
+    demand("inputs", inputs, inputs >= def->variables && (!def->alias || inputs > 0));
+    demand("outputs", outputs, def->make != nullptr || outputs > 0);
   }
 }
 

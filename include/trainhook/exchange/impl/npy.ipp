@@ -47,10 +47,10 @@ inline constexpr std::array kNpyDTypes{
 class NpyHeader {
  public:
   NpyHeader(std::string_view text, const std::string& path) : rest_(text), path_(path) {
-    expect('{');
+    demand('{');
     while (!take('}')) {
       const std::string_view name = quoted();
-      expect(':');
+      demand(':');
       if (name == "descr" && descr_.empty()) {
         descr_ = take_descr();
       } else if (name == "fortran_order" && !is_fortran_) {
@@ -92,7 +92,7 @@ class NpyHeader {
     rest_.remove_prefix(1);
     return true;
   }
-  void expect(char wanted) {
+  void demand(char wanted) {
     if (!take(wanted)) throw damaged(fmt::format("its header lacks a '{}'", wanted));
   }
   bool take_word(std::string_view word) {
@@ -124,7 +124,7 @@ class NpyHeader {
   }
   Shape take_shape() {
     std::vector<std::int64_t> dims;
-    expect('(');
+    demand('(');
     while (!take(')')) {
       dims.push_back(take_number());
       if (dims.size() > kMaxRank) {

@@ -23,15 +23,15 @@ namespace trainhook {
 
 ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(Options options)
     : options_(std::move(options)), watch_(options_.better, options_.min_delta) {
-  const auto expect = [](bool holds, std::string_view option, double value, std::string_view what) {
+  const auto demand = [](bool holds, std::string_view option, double value, std::string_view what) {
     if (!holds)
       throw InvalidArgumentError("ReduceLearningRateOnPlateauHook: {} is {}; it must be {}", option, value, what);
   };
-  expect(options_.factor > 0 && options_.factor < 1, "factor", options_.factor, "above 0 and below 1");
-  expect(options_.patience >= 1, "patience", options_.patience, "at least 1");
-  expect(options_.min_delta >= 0, "min_delta", options_.min_delta, "at least 0");
-  expect(options_.cooldown >= 0, "cooldown", options_.cooldown, "at least 0");
-  expect(options_.min_learning_rate >= 0, "min_learning_rate", options_.min_learning_rate, "at least 0");
+  demand(options_.factor > 0 && options_.factor < 1, "factor", options_.factor, "above 0 and below 1");
+  demand(options_.patience >= 1, "patience", options_.patience, "at least 1");
+  demand(options_.min_delta >= 0, "min_delta", options_.min_delta, "at least 0");
+  demand(options_.cooldown >= 0, "cooldown", options_.cooldown, "at least 0");
+  demand(options_.min_learning_rate >= 0, "min_learning_rate", options_.min_learning_rate, "at least 0");
 }
 
 ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(ReduceLearningRateOnPlateauHook&& other) noexcept =

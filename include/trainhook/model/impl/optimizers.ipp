@@ -104,7 +104,7 @@ void Optimizer::add_slot(const Variable& variable, std::string_view slot, const 
                                    {.dtype = variable.dtype(), .initializer = initializer, .trainable = false}));
 }
 
-void Optimizer::expect(std::string_view optimizer, std::string_view option, const Operand& value, bool (*holds)(double),
+void Optimizer::demand(std::string_view optimizer, std::string_view option, const Operand& value, bool (*holds)(double),
                        std::string_view rule) {
   if (!value.is_number() && !value.output().has_value()) {
     throw InvalidArgumentError("{}: {} is an empty Output; give a number or a scalar of the graph", optimizer, option);
@@ -115,12 +115,12 @@ void Optimizer::expect(std::string_view optimizer, std::string_view option, cons
 }
 
 void Optimizer::require_not_negative(std::string_view optimizer, std::string_view option, const Operand& value) {
-  expect(
+  demand(
       optimizer, option, value, [](double number) { return number >= 0; }, "given and not negative");
 }
 
 void Optimizer::require_fraction(std::string_view optimizer, std::string_view option, const Operand& value) {
-  expect(
+  demand(
       optimizer, option, value, [](double number) { return number >= 0 && number < 1; }, "in [0, 1)");
 }
 
@@ -181,7 +181,7 @@ Operation MomentumOptimizer::apply(Output gradient, const Variable& variable) {
 
 AdagradOptimizer::AdagradOptimizer(const AdagradOptions& options) : Optimizer(options.name), options_(options) {
   require_not_negative(options.name, "learning_rate", options.learning_rate);
-  expect(
+  demand(
       options.name, "initial_accumulator_value", options.initial_accumulator_value,
       [](double value) { return value > 0; }, "positive");
 }

@@ -48,7 +48,7 @@ bool TextProtoParser::take(char wanted) {
   return true;
 }
 
-void TextProtoParser::expect(char wanted) {
+void TextProtoParser::demand(char wanted) {
   if (!take(wanted)) fail(fmt::format("expected '{}'", wanted));
 }
 
@@ -84,7 +84,7 @@ void TextProtoParser::parse_field(std::vector<TextProtoField>& fields, int depth
     if (!take(']')) {
       do parse_value(name, fields, depth);
       while (take(','));
-      expect(']');
+      demand(']');
     }
   } else if (colon || peek() == '{' || peek() == '<') {
     parse_value(name, fields, depth);

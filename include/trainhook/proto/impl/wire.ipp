@@ -20,17 +20,17 @@ void WireReader::skip() {
 }
 
 std::uint64_t WireReader::get_uint64() {
-  expect(protozero::pbf_wire_type::varint);
+  demand(protozero::pbf_wire_type::varint);
   return guarded([&] { return reader_.get_uint64(); });
 }
 
 std::uint32_t WireReader::get_fixed32() {
-  expect(protozero::pbf_wire_type::fixed32);
+  demand(protozero::pbf_wire_type::fixed32);
   return guarded([&] { return reader_.get_fixed32(); });
 }
 
 std::uint64_t WireReader::get_fixed64() {
-  expect(protozero::pbf_wire_type::fixed64);
+  demand(protozero::pbf_wire_type::fixed64);
   return guarded([&] { return reader_.get_fixed64(); });
 }
 
@@ -39,7 +39,7 @@ float WireReader::get_float() { return std::bit_cast<float>(get_fixed32()); }
 double WireReader::get_double() { return std::bit_cast<double>(get_fixed64()); }
 
 std::string_view WireReader::get_bytes() {
-  expect(protozero::pbf_wire_type::length_delimited);
+  demand(protozero::pbf_wire_type::length_delimited);
   return guarded([&] {
     const protozero::data_view view = reader_.get_view();
     return std::string_view(view.data(), view.size());
@@ -59,7 +59,7 @@ DataLossError WireReader::malformed(std::string_view problem) const {
                        reader_.data().data() - begin_);
 }
 
-void WireReader::expect(protozero::pbf_wire_type wanted) const {
+void WireReader::demand(protozero::pbf_wire_type wanted) const {
   if (reader_.wire_type() == wanted) return;
   throw malformed(fmt::format("field {} has wire type {}, not {}", reader_.tag(),
                               static_cast<std::uint32_t>(reader_.wire_type()), static_cast<std::uint32_t>(wanted)));

@@ -183,8 +183,8 @@ std::string RankSessionCreator::wait_for_restored() {
 std::string RankSessionCreator::why_damaged(const std::string& prefix) const try {
   const BundleFiles files = rounds_->rank() == 0 ? BundleFiles::Check : BundleFiles::AsRead;
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = files});
-  reader.verify(rank_prefix(rounds_->rank()));
-  reader.verify(kNumRanks);
+  (reader.verify)(rank_prefix(rounds_->rank()));
+  (reader.verify)(kNumRanks);
   std::string why;
   if (rounds_->rank() == 0) return why;  // it is asked when it restores
   const VariableSlices slices(*graph_);
@@ -192,7 +192,7 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
     const SaveSliceInfo& part = *slices.find(name);
     const bool has_elements = std::ranges::find(part.var_shape, 0) == part.var_shape.end();
     if (has_elements && reader.has_tensor(part.full_name) && reader.entry(part.full_name).shape == full_shape_of(part))
-      reader.verify(part.full_name, region_of(part));
+      (reader.verify)(part.full_name, region_of(part));
   }
   for (const auto& condition : graph_->offered<RestoreCondition>()) {
     if (why.empty()) why = condition->why_not(prefix).value_or("");

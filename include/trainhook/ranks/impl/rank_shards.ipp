@@ -69,7 +69,7 @@ std::string RankShards::give(std::string_view order) {
   return message_bytes(given);
 }
 
-void RankShards::expect(const std::shared_ptr<PartsOfOthers>& parts) { expected_[parts->save().suffix] = parts; }
+void RankShards::await_parts(const std::shared_ptr<PartsOfOthers>& parts) { expected_[parts->save().suffix] = parts; }
 
 std::string RankShards::order() {
   ShardOrderMessage order;

@@ -290,7 +290,7 @@ std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, cons
   session_ = session;
   const auto parts = std::make_shared<PartsOfOthers>(std::move(save), saver.file_system());
   if (!later) parts->fetch_by([this] { fetch_parts(); });
-  shards_.expect(parts);
+  shards_.await_parts(parts);
   const std::vector<std::string> steps = ask_all(order_bytes(RankOrder::Write, sharded_save_bytes(parts->save())));
   const auto other = std::ranges::find_if(steps, [&](const std::string& text) { return text != steps.front(); });
   if (other == steps.end()) return parts;

@@ -73,7 +73,7 @@ Tensor BundleReader::get_tensor(std::string_view name, const TensorSlice& slice)
   return part;
 }
 
-void BundleReader::verify(std::string_view name, const TensorSlice& region) const {
+void(BundleReader::verify)(std::string_view name, const TensorSlice& region) const {
   const BundleEntry& entry = readable_entry(name);
   const TensorSlice wanted = region.within(entry.shape);
   if (entry.slices.empty()) return static_cast<void>(read(name, entry));
@@ -81,7 +81,7 @@ void BundleReader::verify(std::string_view name, const TensorSlice& region) cons
     static_cast<void>(read_slice(name, entry.slices[piece]));
 }
 
-void BundleReader::verify(std::string_view beginning) const {
+void(BundleReader::verify)(std::string_view beginning) const {
   for (auto at = entries_.lower_bound(beginning); at != entries_.end() && at->first.starts_with(beginning); ++at) {
     const auto& [name, entry] = *at;
     if (entry.unsupported) continue;
