@@ -251,7 +251,8 @@ int events(const std::string& path, bool as_json) {
                             path);
   std::map<std::string, Tag> tags;
   Report report{.heading = fmt::format("{}: {}", path, counted(files.size(), "event file")),
-                .facts = {{"directory", is_file ? th::parent_path(path) : path}, {"files", count(static_cast<std::int64_t>(files.size()))}},
+                .facts = {{"directory", is_file ? th::parent_path(path) : path},
+                          {"files", count(static_cast<std::int64_t>(files.size()))}},
                 .rows_key = "tags",
                 .columns = {{"tag", "tag"},
                             {"kind", "kind"},

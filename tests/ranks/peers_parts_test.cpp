@@ -389,7 +389,7 @@ TEST_F(PartsTest, ASaveOfOneRankAloneIsRefusedAtTheStart) {
        })}};
   for (const auto& [who, hook] : alone) {
     also = hook;
-    EXPECT_THAT(train(2, 2), Each(HasSubstr(who + ": other ranks have parts of '" + tensor + "'")));
+    EXPECT_THAT(train(2, 2), Each(HasSubstr(who + ": other processes of the job have parts of '" + tensor + "'")));
     empty_disk();
   }
   also = std::make_shared<WithSession>([&](SessionRef session) {  // without the tensor it is one process's business

@@ -126,10 +126,10 @@ class Saver {
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> chosen_state(SessionRef session,
                                                                    const detail::OtherParts* others = nullptr) const;
 
-  /// The tensors that it saves and of which other ranks of a job have parts.
-  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> tensors_of_ranks(const Graph& graph) const;
+  /// The tensors that it saves and of which other processes of a job have parts.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> tensors_of_others(const Graph& graph) const;
 
-  /// @throws FailedPreconditionError if there are such tensors, which a save without the other ranks would lack.
+  /// @throws FailedPreconditionError if there are such tensors, which a save of this process alone would lack.
   TRAINHOOK_DECL void expect_all_here(const Graph& graph, std::string_view who) const;
 
   /// The prefix of the checkpoint that `request` would write.

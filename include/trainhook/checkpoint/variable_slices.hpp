@@ -30,8 +30,8 @@ namespace detail {
 [[nodiscard]] TRAINHOOK_DECL TensorSlice region_of(const SaveSliceInfo& slice);
 [[nodiscard]] TRAINHOOK_DECL Shape full_shape_of(const SaveSliceInfo& slice);
 
-/// A graph offers it to savers if other ranks of its job have parts of tensors.
-struct TensorsOfRanks {
+/// A graph offers it to savers if other processes of a job have parts of tensors.
+struct TensorsOfOthers {
   std::vector<std::string> names{};
 };
 

@@ -21,7 +21,7 @@
 
 namespace trainhook::detail {
 
-struct TensorsOfRanks;
+struct TensorsOfOthers;
 
 /// The digests of the variables that must be equal on all ranks, on one rank after one step.
 struct VariableDigests {
@@ -164,7 +164,7 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive {
 
   SaveRounds* rounds_;
   SessionRef session_;
-  std::shared_ptr<TensorsOfRanks> tensors_;
+  std::shared_ptr<TensorsOfOthers> tensors_;
   RankShards shards_;
   std::exception_ptr failure_;  // of a rank, during a save whose failure may be tolerated
   bool has_global_step_ = false;

@@ -204,8 +204,8 @@ std::vector<std::string> checkpoint_candidates(FileSystem& file_system, const st
   candidates = checkpoints_without_step(file_system, directory);
   if (candidates.size() <= 1) return candidates;
   throw FailedPreconditionError(
-      "{} has no state file, and the names of its checkpoints, such as {} and {}, have no step: move all but the newest "
-      "away, or name it with update_checkpoint_state",
+      "{} has no state file, and its checkpoints, such as {} and {}, have no step in their names: move all but the "
+      "newest away, or name it with update_checkpoint_state",
       directory, candidates[0], candidates[1]);
 }
 

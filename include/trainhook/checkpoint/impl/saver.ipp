@@ -69,9 +69,9 @@ void Saver::use(FileSystem& file_system, Clock& clock) {
   if (&this->clock() != before) state_->started = this->clock().wall_seconds();
 }
 
-std::vector<std::string> Saver::tensors_of_ranks(const Graph& graph) const {
+std::vector<std::string> Saver::tensors_of_others(const Graph& graph) const {
   std::vector<std::string> tensors;
-  for (const auto& offered : graph.offered<detail::TensorsOfRanks>()) tensors = offered->names;
+  for (const auto& offered : graph.offered<detail::TensorsOfOthers>()) tensors = offered->names;
   if (tensors.empty() ||
       (options_.var_list.empty() && std::ranges::find(options_.kinds, StateKind::Variable) != options_.kinds.end()))
     return tensors;
@@ -84,11 +84,11 @@ std::vector<std::string> Saver::tensors_of_ranks(const Graph& graph) const {
 }
 
 void Saver::expect_all_here(const Graph& graph, std::string_view who) const {
-  const std::vector<std::string> tensors = tensors_of_ranks(graph);
+  const std::vector<std::string> tensors = tensors_of_others(graph);
   if (tensors.empty()) return;
   throw FailedPreconditionError(
-      "{}: other ranks have parts of '{}', and a save of this rank alone would lack them; let the saver of the session "
-      "save (save_checkpoint_steps), or leave the tensor out (var_list)",
+      "{}: other processes of the job have parts of '{}', which a save of this one alone would lack; let the saver of "
+      "the session save (save_checkpoint_steps), or leave the tensor out (var_list)",
       who, tensors[0]);
 }
 

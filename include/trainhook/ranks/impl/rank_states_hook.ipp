@@ -121,7 +121,7 @@ RankStatesHook::~RankStatesHook() = default;
 void RankStatesHook::begin(Graph& graph) {
   has_global_step_ = get_global_step(graph).has_value();
   if (rounds_->size() == 1) return;
-  tensors_ = make_shared_object<TensorsOfRanks>(TensorsOfRanks{rounds_->tensors_in_parts()});
+  tensors_ = make_shared_object<TensorsOfOthers>(TensorsOfOthers{rounds_->tensors_in_parts()});
   graph.offer(tensors_);
 }
 
@@ -184,7 +184,7 @@ bool RankStatesHook::can_collect(std::int64_t step) const {
 std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver& saver, std::int64_t step) {
   if (rounds_->size() == 1) return std::nullopt;
   if (!ranks_meet_at(step)) {
-    const std::vector<std::string> tensors = saver.tensors_of_ranks(session.graph());
+    const std::vector<std::string> tensors = saver.tensors_of_others(session.graph());
     if (!tensors.empty())
       return fmt::format("the other ranks, which have parts of '{}', are not at the end of step {}", tensors[0], step);
   }
@@ -267,7 +267,7 @@ std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, cons
                                                         const SaveRequest& request, bool later) {
   const std::int64_t step = request.global_step.value_or(0);
   const auto size = static_cast<std::size_t>(rounds_->size());
-  const std::vector<std::string> tensors = saver.tensors_of_ranks(session.graph());
+  const std::vector<std::string> tensors = saver.tensors_of_others(session.graph());
   const auto writes_all = [&](std::string_view why) {
     if (!tensors.empty())
       throw FailedPreconditionError("step {} is not saved: {}, and other ranks have parts of '{}'", step, why,
