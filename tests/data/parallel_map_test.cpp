@@ -5,6 +5,7 @@
 
 #include <future>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -19,8 +20,10 @@
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/process_faults.hpp>
 
+#include "allocations.hpp"
 #include "hex.hpp"
 #include "pipelines.hpp"
+#include "sanitized.hpp"
 
 namespace trainhook {
 namespace {
@@ -54,6 +57,23 @@ TEST(ParallelMap, ASourceThatDoesNotReturnIsLeftBehindAndWhatItUsesLivesUntilItD
   release.set_value();
   gone.get_future().wait();
   detail::longest_wait_for_a_source = before;
+}
+
+TEST(ParallelMap, AnAllocationThatFailsOnOneOfItsThreadsIsAnError) {
+  int failures = 0;
+  for (std::size_t before = 0; before < 40; ++before) {
+    const Dataset source = Dataset::range(6).map([before](Element element) {
+      if (element[0].scalar<std::int64_t>() == 2) support::fail_allocation_after(before);
+      return element;
+    });
+    DatasetIterator iterator = mapped(source).make_iterator();
+    try {
+      EXPECT_EQ(pipelines::values(pipelines::rest(iterator)), (Numbers{0, 10, 20, 30, 40, 50}));
+    } catch (const std::bad_alloc&) { ++failures; } catch (const Error&) {
+      ++failures;
+    }
+  }
+  if (!testing::kIsSanitized) { EXPECT_GT(failures, 0); }
 }
 
 TEST(ParallelMap, GivesWhatIsReadyWhileItsSourceWaitsForTheProgram) {

@@ -82,7 +82,7 @@ class Graph {
   [[nodiscard]] Operation operation_at(std::size_t id) noexcept { return Operation(&nodes_[id]); }
 
   /// The operation of that name, or an empty handle.
-  [[nodiscard]] TRAINHOOK_DECL Operation find_operation(std::string_view name) const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL Operation find_operation(std::string_view name) const;
 
   /// The operation called `name`. @throws NotFoundError, which lists similar names, if there is none.
   [[nodiscard]] TRAINHOOK_DECL Operation operation(std::string_view name) const;

@@ -6,8 +6,8 @@
 #include <trainhook/data/parallel_map.hpp>
 
 #include <algorithm>
-#include <deque>
 #include <exception>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -41,6 +41,7 @@ class ParallelMap final : public SourceThreads {
     if (count_threads() == 0) start();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty() ? input_ended_ : tasks_.front().done; });
+    if (tasks_.empty() && failure_ != nullptr) std::rethrow_exception(failure_);
     if (tasks_.empty()) return false;
     Task task = std::move(tasks_.front());
     tasks_.pop_front();
@@ -106,21 +107,21 @@ class ParallelMap final : public SourceThreads {
 
   /// Fetches the next argument, or the error in its place; nothing if there is none. Only one thread at a time does
   /// this, so that tasks keep the order of the input.
-  std::optional<Task> fetch(std::unique_lock<std::mutex>& lock) {
-    Task task;
+  std::list<Task> fetch(std::unique_lock<std::mutex>& lock) {
+    std::list<Task> fetched;
     if (!again_.empty()) {
-      task = std::move(again_.front());
-      again_.pop_front();
-      return task;
+      fetched.splice(fetched.end(), again_, again_.begin());
+      return fetched;
     }
+    Task& task = fetched.emplace_back();  // before anything is read: there may be no memory
     try {
       Element argument;
       const auto outcome = input_drained_ ? BackgroundInput::Outcome::End : input_.next(lock, argument);
       if (outcome == BackgroundInput::Outcome::End) input_ended_ = true;
-      if (outcome != BackgroundInput::Outcome::Element) return std::nullopt;
+      if (outcome != BackgroundInput::Outcome::Element) return {};
       task.argument = std::move(argument);
     } catch (...) { task.error = std::current_exception(); }
-    return task;
+    return fetched;
   }
 
   void work() noexcept {
@@ -130,11 +131,17 @@ class ParallelMap final : public SourceThreads {
         return stopping_ || (!input_.is_reading() && !input_ended_ && tasks_.size() < most_tasks());
       });
       if (stopping_) return;
-      std::optional<Task> fetched = fetch(lock);
+      std::list<Task> fetched;
+      try {
+        fetched = fetch(lock);
+      } catch (...) {
+        failure_ = std::current_exception();
+        input_ended_ = true;
+      }
       changed_.notify_all();  // another thread may fetch
-      if (!fetched) continue;
-      Task& task =
-          tasks_.emplace_back(std::move(*fetched));  // a deque does not move it when others are added or removed
+      if (fetched.empty()) continue;
+      Task& task = fetched.front();  // stays where it is when others are added or removed
+      tasks_.splice(tasks_.end(), fetched);
       if (task.argument) compute(task, lock);
       task.done = true;
       changed_.notify_all();
@@ -159,8 +166,9 @@ class ParallelMap final : public SourceThreads {
   ElementSpec input_spec_;
   std::shared_ptr<const MapCall> call_;
   std::size_t threads_wanted_;
-  std::deque<Task> tasks_;
-  std::deque<Task> again_;      // tasks of a restored state
+  std::list<Task> tasks_;
+  std::list<Task> again_;       // tasks of a restored state
+  std::exception_ptr failure_;  // after which there are no more tasks
   bool input_drained_ = false;  // the input ended before the state was saved
   bool input_ended_ = false;
 };

@@ -103,7 +103,7 @@ std::string Graph::unique_name(std::string_view name) {
   return full;
 }
 
-Operation Graph::find_operation(std::string_view name) const noexcept {
+Operation Graph::find_operation(std::string_view name) const {
   const auto found = by_name_.find(std::string(name));
   return found == by_name_.end() ? Operation() : Operation(found->second);
 }

@@ -49,6 +49,7 @@ SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator, cons
       hooks_(options.hooks, services_),
       recovery_(peers_->may_recreate() ? options.retry : RetryPolicy{.max_attempts = 0}, services_.clock()),
       was_finalized_(!creator_->is_chief() || creator_->graph().is_finalized()) {
+  errors_.reserve(hooks_.all().size() + 8);  // for those of its end, when memory may be short
   services_.set_save_veto([this] { return first_veto(hooks_.all()); });
   peers_->join(hooks_.all());
   try {
@@ -147,8 +148,10 @@ std::exception_ptr SessionLifecycle::abort(const std::exception_ptr& error) noex
 }
 
 std::exception_ptr SessionLifecycle::abort_now(const std::exception_ptr& error) noexcept {
-  const std::vector<std::exception_ptr> reported = thread_errors();
-  const std::exception_ptr first = reported.empty() ? error : reported.front();
+  std::exception_ptr first = error;
+  log_errors_of("the errors of its threads were asked for", [&] {
+    if (const std::vector<std::exception_ptr> reported = thread_errors(); !reported.empty()) first = reported.front();
+  });
   end_by(first);
   if (error != nullptr && std::ranges::find(errors_, error) == errors_.end()) {
     log_error("a further error when the session ended: {}", describe(error));

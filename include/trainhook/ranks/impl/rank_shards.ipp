@@ -111,7 +111,7 @@ void RankShards::take(const std::vector<std::string>& given) {
 
 void RankShards::cancel(const std::exception_ptr& error) noexcept {
   for (const auto& [suffix, expected] : std::exchange(expected_, {})) {
-    if (const std::shared_ptr<PartsOfOthers> parts = expected.lock()) ordered_.push_back(parts);
+    if (const std::shared_ptr<PartsOfOthers> parts = expected.lock()) parts->fail(error);
   }
   for (const std::shared_ptr<PartsOfOthers>& parts : std::exchange(ordered_, {})) parts->fail(error);
   shards_.clear();

@@ -138,6 +138,7 @@ void Coordinator::start_thread(std::function<void(std::stop_token)> body) {
   const std::scoped_lock lock(state_->mutex);
   state_->joined = false;
   threads_->all.reserve(threads_->all.size() + 1);  // or a thread that has no room would be joined under its mutex
+  state_->errors.reserve(state_->errors.size() + threads_->all.size() + 1);  // for one of each, if memory is short then
   threads_->all.push_back(
       {detail::Thread("Coordinator",
                       [state = state_, done, body = std::move(body), source = threads_->stop_source]() mutable {
