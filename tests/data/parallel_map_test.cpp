@@ -60,15 +60,16 @@ TEST(ParallelMap, ASourceThatDoesNotReturnIsLeftBehindAndWhatItUsesLivesUntilItD
 }
 
 TEST(ParallelMap, AnAllocationThatFailsOnOneOfItsThreadsIsAnError) {
+  testing::LogLines log;
   int failures = 0;
-  for (std::size_t before = 0; before < 40; ++before) {
-    const Dataset source = Dataset::range(6).map([before](Element element) {
+  for (std::size_t before = 0; before < 120; ++before) {
+    const Dataset source = Dataset::range(60).map([before](Element element) {
       if (element[0].scalar<std::int64_t>() == 2) support::fail_allocation_after(before);
       return element;
     });
     DatasetIterator iterator = mapped(source).make_iterator();
     try {
-      EXPECT_EQ(pipelines::values(pipelines::rest(iterator)), (Numbers{0, 10, 20, 30, 40, 50}));
+      EXPECT_EQ(pipelines::values(pipelines::rest(iterator)).size(), 60U);
     } catch (const std::bad_alloc&) { ++failures; } catch (const Error&) {
       ++failures;
     }
