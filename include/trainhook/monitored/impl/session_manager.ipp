@@ -290,9 +290,9 @@ std::vector<std::string> SessionManager::candidates_of(const Graph& graph, const
     std::vector<std::string> candidates =
         detail::restorable_checkpoints(*options_.file_system, graph, from.checkpoint_dir);
     if (from.restore != nullptr) {  // what the rules begin with may lie beside, and is no checkpoint of this run
-      const std::string begins_with = plain_path(from.restore->from().path());
+      const std::string begins_with = detail::plain_path(from.restore->from().path());
       std::erase_if(candidates, [&](const std::string& prefix) {
-        return !step_of_checkpoint(prefix) && plain_path(prefix) == begins_with;
+        return !step_of_checkpoint(prefix) && detail::plain_path(prefix) == begins_with;
       });
     }
     if (!candidates.empty() || !from.wait_for_checkpoint || !pause(begin, from.max_wait_secs)) return candidates;
