@@ -69,9 +69,7 @@ std::string text_of(const Type& error) {
   try {
     call_of_user("the function of value", "loss", [&] { throw error; });
   } catch (const Type& caught) {
-    if constexpr (requires { caught.kept; }) {
-      EXPECT_EQ(caught.kept, error.kept);
-    }
+    if constexpr (requires { caught.kept; }) { EXPECT_EQ(caught.kept, error.kept); }
     return caught.what();
   }
   return "nothing";

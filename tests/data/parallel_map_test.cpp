@@ -93,7 +93,9 @@ TEST(ParallelMap, KeepsAnErrorOfItsInputThatWaits) {
   try {
     static_cast<void>(restored.next(element));
     FAIL() << "the error is gone";
-  } catch (const UnknownError& error) { EXPECT_STREQ(error.what(), "next of generator 'generator' threw: the net is down"); }
+  } catch (const UnknownError& error) {
+    EXPECT_STREQ(error.what(), "next of generator 'generator' threw: the net is down");
+  }
   EXPECT_EQ(pipelines::values(pipelines::rest(restored)), (Numbers{20, 30}));
 }
 

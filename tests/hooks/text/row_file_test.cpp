@@ -328,7 +328,8 @@ TEST(RowFile, SaysWhatCannotBeWritten) {
       return "";
     } catch (const PermissionDeniedError& error) { return error.what(); }
   };
-  const std::string way_out = " cannot be written; check its owner and permissions, or give a path in another directory";
+  const std::string way_out =
+      " cannot be written; check its owner and permissions, or give a path in another directory";
   EXPECT_EQ(refusal_of(), "TestHook: the directory run" + way_out);
   disk.write_file("run/log", "# loss\n");
   EXPECT_EQ(refusal_of(), "TestHook: the file run/log" + way_out);
