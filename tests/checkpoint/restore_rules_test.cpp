@@ -353,6 +353,15 @@ TEST_F(Restoring, AnotherDtypeIsConvertedAndWhatIsLostIsSaid) {
             "1.5e-08 of their size; 'net/head' is int32 there and float32 here: no number changed");
 }
 
+TEST_F(Restoring, ANumberThatIsTooSmallForTheOtherDtypeIsSaidToBeZero) {
+  write({{"net/encoder/w", Tensor::of<double>({1, 1e-60})}, {"net/head", Tensor::of<float>({3})}});
+  restore({.cast = true});
+  EXPECT_EQ(encoder, (Floats{1, 0}));
+  EXPECT_EQ(notes,
+            "from old/m-3: 'net/encoder/w' is float64 there and float32 here: 1 of 2 numbers were rounded, and those "
+            "that are too small for it are 0 now");
+}
+
 TEST_F(Restoring, ANumberWithoutPlaceIsAnErrorAndChangesNothing) {
   write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<double>({1e39})}});
   EXPECT_EQ(refusal<InvalidArgumentError>({.cast = true}),

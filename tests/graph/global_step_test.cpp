@@ -53,7 +53,8 @@ TEST(GlobalStep, IsFoundByItsNameIfTheCollectionsAreMissing) {
 TEST(GlobalStep, HasToBeAnIntegerScalar) {
   Graph graph;
   graph.add_to_collection(graph_keys::kGlobalStep, make_variable("s", zeros(graph, {2})));
-  expect_error({"'s'", "float32[2]"}, [&] { static_cast<void>(get_global_step(graph)); });
+  expect_error({"'s'", "float32[2]", "create_global_step()", "another name"},
+               [&] { static_cast<void>(get_global_step(graph)); });
 }
 
 TEST(GlobalStep, IncrementWaitsForTheRead) {

@@ -153,6 +153,20 @@ TEST(PosixFileSystem, RelativePathsStartWhereTheProgramWas) {
   }
 }
 
+TEST(PosixFileSystem, AnErrorSaysThatTheCurrentDirectoryIsGone) {
+  const support::TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::create_directory(folder.file("gone"));
+  std::filesystem::current_path(folder.file("gone"));
+  std::filesystem::remove(folder.file("gone"));
+  std::string error;
+  try {
+    static_cast<void>(posix_file_system().lock_file("rows.csv"));
+  } catch (const NotFoundError& caught) { error = caught.what(); }
+  std::filesystem::current_path(before);
+  EXPECT_NE(error.find("(the current directory was removed: "), std::string::npos) << error;
+}
+
 TEST(PosixFileSystem, CurrentDirectoryNeedsNoMaking) {
   EXPECT_NO_THROW(posix_file_system().make_directories("."));
   EXPECT_NO_THROW(posix_file_system().make_directories(""));

@@ -508,7 +508,14 @@ TEST(LoopSession, RefusesANameThatIsTaken) {
   EXPECT_THROW(loop.value("weights", [] { return 1; }), InvalidArgumentError);
   EXPECT_THROW(loop.value("weights/read", [] { return 1; }), InvalidArgumentError);
   EXPECT_THROW(loop.state("bias", bias), InvalidArgumentError);
-  EXPECT_THROW(loop.variable("global_step", bias), InvalidArgumentError);
+  try {
+    loop.variable("global_step", bias);
+    ADD_FAILURE() << "it was taken";
+  } catch (const InvalidArgumentError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the loop counts its runs in 'global_step' itself: ask it for global_step(), and give yours another "
+                 "name");
+  }
   EXPECT_THROW(loop.variable("no good", bias), InvalidArgumentError);
   EXPECT_THROW(loop.state("", bias), InvalidArgumentError);
 }

@@ -232,9 +232,10 @@ TEST_F(RestoringSession, AFunctionThatThrowsEndsTheStartAndNoOlderCheckpointIsTa
     train(true);
     ADD_FAILURE() << "it began";
   } catch (const std::runtime_error& error) {
-    EXPECT_STREQ(error.what(),
-                 "restoring run/model.ckpt-2: the load function of state '_trainhook/state/queue' threw: the job server "
-                 "does not answer");
+    EXPECT_STREQ(
+        error.what(),
+        "restoring run/model.ckpt-2: the load function of state '_trainhook/state/queue' threw: the job server "
+        "does not answer");
   }
   EXPECT_EQ(log.count("is skipped"), 0U);
   EXPECT_EQ(log.count("E checkpoint run/model.ckpt-2 was not restored, and no other one is tried: "), 1U);
@@ -252,7 +253,9 @@ TEST_F(RestoringSession, AnInitFunctionThatReadsADamagedFileEndsTheStart) {
   try {
     Program(disk).train(options, 2);
     ADD_FAILURE() << "it began with an older checkpoint";
-  } catch (const DataLossError& error) { EXPECT_STREQ(error.what(), "init_fn of the scaffold threw: vocabulary.txt is damaged"); }
+  } catch (const DataLossError& error) {
+    EXPECT_STREQ(error.what(), "init_fn of the scaffold threw: vocabulary.txt is damaged");
+  }
   EXPECT_EQ(log.count("is skipped"), 0U);
 }
 

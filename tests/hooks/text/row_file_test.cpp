@@ -318,6 +318,23 @@ TEST(RowFile, IsWholeWheneverAProcessIsKilledWhileItIsOpened) {
   }
 }
 
+TEST(RowFile, SaysWhatCannotBeWritten) {
+  MemoryFileSystem disk;
+  FaultyFileSystem faulty(disk);
+  faulty.fail_from(testing::FileOperation::LockFile, 1, ErrorCode::PermissionDenied);
+  const auto refusal_of = [&faulty]() -> std::string {
+    try {
+      RowFile(faulty, "run/log", {"loss"}, kPlain, 0);
+      return "";
+    } catch (const PermissionDeniedError& error) { return error.what(); }
+  };
+  const std::string way_out =
+      " cannot be written; check its owner and permissions, or give a path in another directory";
+  EXPECT_EQ(refusal_of(), "TestHook: the directory run" + way_out);
+  disk.write_file("run/log", "# loss\n");
+  EXPECT_EQ(refusal_of(), "TestHook: the file run/log" + way_out);
+}
+
 TEST(RowFile, RowsWhoseSyncFailedAreWrittenAgain) {
   MemoryFileSystem disk;
   FaultyFileSystem faulty(disk);

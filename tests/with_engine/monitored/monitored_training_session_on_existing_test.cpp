@@ -96,6 +96,18 @@ TEST_F(OnExistingTest, AFreshStartRenamesWhatALinkLeadsTo) {
   EXPECT_EQ(newest("disk7/line.1"), "disk7/line.1/model.ckpt-3");
 }
 
+TEST_F(OnExistingTest, AFreshStartLeavesTheCurrentDirectoryAlone) {
+  EXPECT_EQ(train({.directory = "."}), 0);
+  try {
+    train({.on_existing = OnExisting::StartFresh, .directory = "."});
+    FAIL();
+  } catch (const FailedPreconditionError& error) {
+    EXPECT_STREQ(error.what(),
+                 "on_existing = StartFresh renames the directory of the earlier run, and '.' is the current directory; "
+                 "train into a directory below it");
+  }
+}
+
 TEST_F(OnExistingTest, FailRefusesOnlyWhatHoldsARun) {
   EXPECT_EQ(train({.on_existing = OnExisting::Fail}), 0);
   try {

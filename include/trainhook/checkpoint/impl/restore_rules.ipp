@@ -294,10 +294,12 @@ class FittedContents final : public CheckpointContents {
   [[nodiscard]] Tensor converted(const StateSpec& wanted, Tensor value) const try {
     if (value.dtype() == wanted.dtype) return value;
     CastNumbers cast = cast_numbers(value, wanted.dtype);
-    const std::string loss = cast.rounded == 0
-                                 ? "no number changed"
-                                 : fmt::format("{} of {} numbers were rounded, by at most {:.1e} of their size",
-                                               cast.rounded, value.num_elements(), cast.largest_change);
+    const std::string loss =
+        cast.rounded == 0
+            ? "no number changed"
+            : fmt::format("{} of {} numbers were rounded, {}", cast.rounded, value.num_elements(),
+                          cast.largest_change < 1 ? fmt::format("by at most {:.1e} of their size", cast.largest_change)
+                                                  : std::string("and those that are too small for it are 0 now"));
     note("'{}' is {} there and {} here: {}", wanted.name, value.dtype(), wanted.dtype, loss);
     return std::move(cast.values);
   } catch (const InvalidArgumentError& error) {

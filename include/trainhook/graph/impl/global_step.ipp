@@ -43,8 +43,10 @@ std::optional<Variable> get_global_step(const Graph& graph) {
   }
   const Variable& step = found.front();
   if (!is_integer(step.dtype()) || step.shape() != PartialShape(Shape{})) {
-    throw InvalidArgumentError("the global step '{}' must be an integer scalar, not {}{}", step.name(), step.dtype(),
-                               step.shape());
+    throw InvalidArgumentError(
+        "the global step '{}' must be an integer scalar, not {}{}; create it with create_global_step(), and give "
+        "another variable another name",
+        step.name(), step.dtype(), step.shape());
   }
   return step;
 }

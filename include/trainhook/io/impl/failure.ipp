@@ -5,8 +5,11 @@
 
 #include <trainhook/io/failure.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <mutex>
 #include <set>
 #include <string>
@@ -95,7 +98,10 @@ OnFailure on_failure(SystemCall call, int number) noexcept {
 }
 
 void throw_errno(std::string_view operation, std::string_view path, int number) {
-  const ErrnoMeaning meaning = errno_meaning(number);
+  ErrnoMeaning meaning = errno_meaning(number);
+  std::array<char, PATH_MAX> current{};
+  if (number == ENOENT && !path.starts_with('/') && ::getcwd(current.data(), current.size()) == nullptr)
+    meaning.way_out = "the current directory was removed: start in one that exists, or give absolute paths";
   throw_error(meaning.code, fmt::format("cannot {} {}: {} ({})", operation, path,
                                         std::generic_category().message(number), meaning.way_out));
 }

@@ -190,6 +190,10 @@ void LoopSession::Impl::expect_registering(std::string_view what) const {
 std::string LoopSession::Impl::whole_name(std::string_view name) const {
   expect_registering(name);
   const std::string full = graph.current_scope() + std::string(name);
+  if (full == global_step.name()) {
+    throw InvalidArgumentError(
+        "the loop counts its runs in '{}' itself: ask it for global_step(), and give yours another name", full);
+  }
   if (graph.find_operation(full).has_value())
     throw InvalidArgumentError("the loop already has something called '{}'; give each its own name", full);
   return full + "/";

@@ -55,6 +55,12 @@ inline void prepare_directory(const MonitoredTrainingSessionOptions& options) {
   }
   const std::string plain = plain_path(directory);
   const std::string target = file_system.resolve(plain).path;
+  if (target.empty()) {
+    throw FailedPreconditionError(
+        "on_existing = StartFresh renames the directory of the earlier run, and '{}' is the current directory; train "
+        "into a directory below it",
+        directory);
+  }
   int number = 1;
   while (file_system.exists(fmt::format("{}.{}", target, number))) ++number;
   const std::string earlier = fmt::format("{}.{}", target, number);

@@ -61,7 +61,7 @@ std::optional<std::string> first_veto(const Hooks& hooks) {
 
 /// Calls a hook for its state. What it throws says in its text which hook it was.
 template <class Call>
-inline decltype(auto) call_for_state(const SessionRunHook& hook, std::string_view callback, Call&& call) {
+inline auto call_for_state(const SessionRunHook& hook, std::string_view callback, Call&& call) {
   try {
     return call_hook(hook, callback, std::forward<Call>(call));
   } catch (...) { rethrow_in_context(fmt::format("hook '{}' failed in {}", hook_name(hook), callback)); }

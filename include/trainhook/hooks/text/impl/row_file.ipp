@@ -112,6 +112,11 @@ std::string RowFile::lock_and_read(const std::string& target) {
         "{}: another hook, session or process writes rows to {}; give each its own path, and among several ranks give "
         "the hook to the chief only",
         format_->hook, path_);
+  } catch (const PermissionDeniedError&) {
+    const bool is_there = file_system_->exists(path_);
+    throw PermissionDeniedError(
+        "{}: {} {} cannot be written; check its owner and permissions, or give a path in another directory",
+        format_->hook, is_there ? "the file" : "the directory", is_there ? path_ : parent_path(path_));
   }
   return file_system_->exists(path_) ? read_file(*file_system_, path_) : std::string();
 }
