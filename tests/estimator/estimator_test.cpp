@@ -316,10 +316,21 @@ TEST_F(EstimatorTest, KeepsAsManyCheckpointsAsItIsTold) {
   EXPECT_FALSE(disk_.exists("run/model.ckpt-3.index"));
 }
 
+TEST_F(EstimatorTest, WithoutADirectoryTrainsInATemporaryOneAndLogsIt) {
+  const testing::LogLines log;
+  Estimator estimator = make_estimator<EigenSession>(line_model, {.file_system = &disk_, .clock = &clock_});
+  EXPECT_EQ(log.count("Using temporary folder as model directory: " + estimator.model_dir()), 1U);
+  const Estimator other = make_estimator<EigenSession>(line_model, {.file_system = &disk_, .clock = &clock_});
+  EXPECT_NE(estimator.model_dir(), other.model_dir());
+  estimator.train(line().repeat(), {.steps = 2});
+  EXPECT_EQ(step_of(estimator), 2);
+}
+
 TEST_F(EstimatorTest, RefusesWhatContradictsItself) {
   EXPECT_THROW(make(line_model, {.save_checkpoints_secs = std::chrono::seconds(1), .save_checkpoints_steps = 1}),
                InvalidArgumentError);
-  EXPECT_THROW(static_cast<void>(make_estimator<EigenSession>(line_model, {})), InvalidArgumentError);
+  EXPECT_THROW(static_cast<void>(make_estimator<EigenSession>(line_model, {.num_worker_replicas = 2})),
+               InvalidArgumentError);
   Estimator estimator = make(line_model);
   EXPECT_THROW(estimator.train(line(), {.steps = 1, .max_steps = 1}), InvalidArgumentError);
   EXPECT_THROW(estimator.train(line(), {.steps = 0}), InvalidArgumentError);

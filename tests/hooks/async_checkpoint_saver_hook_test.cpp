@@ -556,6 +556,28 @@ TEST(AsyncCheckpointSaverHook, FinishesTheSaveThatIsRunningBeforeItIsDestroyed) 
   EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 0);
 }
 
+/// Waits for each save.
+class PatientSaverHook : public AsyncCheckpointSaverHook {
+ public:
+  using AsyncCheckpointSaverHook::AsyncCheckpointSaverHook;
+  void after_run(SessionRunContext& context, const SessionRunValues& values) override {
+    AsyncCheckpointSaverHook::after_run(context, values);
+    wait_until_written();
+  }
+};
+
+TEST(AsyncCheckpointSaverHook, CanBeDerivedFrom) {
+  support::LogLines log;
+  support::Process training;
+  const auto hook = make_hook<PatientSaverHook>(
+      {.checkpoint_dir = "run", .save_steps = 1, .saver = std::make_shared<Saver>(), .overlap = SaveOverlap::Wait});
+  training.add(hook);
+  training.start();
+  training.set_step(1);
+  training.run(training.nothing);
+  EXPECT_EQ(support::newest_saved_step(training.disk, "run"), 1);
+}
+
 TEST(AsyncCheckpointSaverHook, B020_B021_X31_X45_RefusesWhatTheOtherRefuses) {
   EXPECT_THROW(AsyncCheckpointSaverHook({.checkpoint_dir = "run"}), InvalidArgumentError);
   EXPECT_THROW(AsyncCheckpointSaverHook({.save_steps = 1}), InvalidArgumentError);

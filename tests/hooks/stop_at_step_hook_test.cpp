@@ -25,6 +25,8 @@ TEST(StopAtStepHook, B006_WantsExactlyOneTarget) {
 
 TEST(StopAtStepHook, B007_StopsBasedOnLastStep) {
   Process process;
+  EXPECT_EQ(StopAtStepHook({.last_step = 10}).last_step(), 10) << "before `begin`, too";
+  EXPECT_EQ(StopAtStepHook({.num_steps = 10}).last_step(), std::nullopt) << "it depends on where the session starts";
   process.add(StopAtStepHook({.last_step = 10}));
   process.set_step(5);
   process.start();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -140,6 +141,11 @@ TEST(StopOnPredicateHook, AsksAtEveryPeriod) {
     minutes.advance_clock(30);
   }
   EXPECT_EQ(minutes.asked, (std::vector<std::int64_t>{1, 3, 5}));
+}
+
+TEST(StopOnPredicateHook, MovesOnlyByConstruction) {
+  static_assert(std::is_nothrow_move_constructible_v<StopOnPredicateHook>);
+  static_assert(!std::is_move_assignable_v<StopOnPredicateHook>);
 }
 
 TEST(StopOnPredicateHook, ES11_WantsOnePeriodAndAPredicate) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -129,6 +130,21 @@ TEST(SecondOrStepTimer, AStepOfAnEarlierProcessHasNoTime) {
   seconds.set_last_triggered_step(5);
   EXPECT_FALSE(seconds.should_trigger_for_step(5, 0s));
   EXPECT_TRUE(seconds.should_trigger_for_step(6, 0s));
+}
+
+TEST(SecondOrStepTimer, MovesWithItsHookInAnAssignmentToo) {
+  struct Periodic final : SessionRunHook {
+    SecondOrStepTimer timer{*this, {.every_steps = 3}};
+  };
+  Periodic hook;
+  {
+    Periodic other;
+    other.timer.set_last_triggered_step(5);
+    hook = std::move(other);
+  }
+  EXPECT_EQ(hook.timer.last_triggered_step(), 5);
+  ASSERT_EQ(detail::HookAccess::timers(hook).size(), 1U);
+  EXPECT_EQ(detail::HookAccess::timers(hook)[0]->step, 5) << "it is saved with the hook";
 }
 
 TEST(SecondOrStepTimer, X32_S19_APeriodInSecondsAsksTheMonotonicClockAndOneInStepsAsksNone) {

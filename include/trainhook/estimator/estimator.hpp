@@ -56,7 +56,8 @@ class Estimator {
  public:
   /// Most programs call `make_estimator`.
   /// @param engine opens a session of an engine for a graph, with uninitialized variables
-  /// @throws InvalidArgumentError for a configuration that contradicts itself or has no `model_dir`.
+  /// Without `model_dir`, makes a directory in `$TMPDIR` or `/tmp`, logs it, and does not delete it.
+  /// @throws InvalidArgumentError for a configuration that contradicts itself, and for a job without `model_dir`.
   TRAINHOOK_DECL Estimator(std::function<OwnedSession(Graph&)> engine, ModelFn model_fn, RunConfig config);
 
   [[nodiscard]] const RunConfig& config() const noexcept { return source_.config; }

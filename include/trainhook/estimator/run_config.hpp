@@ -16,7 +16,7 @@ class FileSystem;
 
 /// Source: TensorFlow's `RunConfig`. A period of 0 turns the feature off.
 struct RunConfig {
-  std::string model_dir{};          ///< for checkpoints and events of training; required
+  std::string model_dir{};          ///< for checkpoints and events of training; empty: a temporary one
   std::int64_t tf_random_seed = 1;  ///< of every graph that the estimator creates
   std::int64_t save_summary_steps = 100;
   OptionalDuration save_checkpoints_secs{};  ///< if neither period is given: every 600 s

@@ -25,7 +25,7 @@ class Save;
 /// wrote. If other ranks of a job write parts of a checkpoint, it is committed at the end of a later step, when all
 /// have finished; if a rank fails before that, the job ends without it. Source: TensorFlow's
 /// `AsyncCheckpointSaverHook`, which takes no snapshot.
-class AsyncCheckpointSaverHook final : public CheckpointSaverHook {
+class AsyncCheckpointSaverHook : public CheckpointSaverHook {
  public:
   /// @throws InvalidArgumentError as CheckpointSaverHook.
   TRAINHOOK_DECL explicit AsyncCheckpointSaverHook(Options options);

@@ -26,13 +26,12 @@ class StepCounterHook : public SessionRunHook {
   struct Options {
     std::optional<std::int64_t> every_n_steps{};  ///< default: 100 if no period is given
     OptionalDuration every_n_secs{};
-    std::string output_dir{};  ///< for event files; empty, and no writer: only logs
-    std::shared_ptr<FileWriter> summary_writer{};
+    std::string output_dir{};                      ///< for event files; empty, and no writer: only logs
+    std::shared_ptr<FileWriter> summary_writer{};  ///< instead of `output_dir`, which is then ignored
   };
 
   explicit StepCounterHook(detail::NoOptions = {}) : StepCounterHook(Options{}) {}
-  /// @throws InvalidArgumentError if both periods are given, if one is not positive, or if both a directory and a
-  /// writer are given.
+  /// @throws InvalidArgumentError if both periods are given, or if one is not positive.
   TRAINHOOK_DECL explicit StepCounterHook(Options options);
   TRAINHOOK_DECL StepCounterHook(StepCounterHook&& other) noexcept;
   StepCounterHook& operator=(StepCounterHook&&) = delete;

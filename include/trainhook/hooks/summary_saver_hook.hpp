@@ -33,7 +33,7 @@ class SummarySaverHook : public SessionRunHook {
     std::optional<std::int64_t> save_steps{};
     OptionalDuration save_secs{};
     std::string output_dir{};                      ///< for event files; empty, and no writer: does nothing
-    std::shared_ptr<FileWriter> summary_writer{};  ///< instead of `output_dir`
+    std::shared_ptr<FileWriter> summary_writer{};  ///< instead of `output_dir`, which is then ignored
     std::shared_ptr<const Scaffold> scaffold{};    ///< provides the `summary_op`
     FetchRefs summary_op{};                        ///< instead of a scaffold: string tensors of serialized summaries
     std::string name{};                            ///< of its state in checkpoints; empty: from the `summary_op`

@@ -153,6 +153,10 @@ class SessionRunHook {
   SessionRunHook(SessionRunHook&& other) noexcept : timers_(std::move(other.timers_)) {}
   // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned
   SessionRunHook& operator=(const SessionRunHook& /*other*/) noexcept { return *this; }
+  SessionRunHook& operator=(SessionRunHook&& other) noexcept {
+    timers_ = std::move(other.timers_);  // the timers that refer to them are assigned, too
+    return *this;
+  }
 
   /// The session's disk, clock and event writers. @throws FailedPreconditionError before `begin`.
   [[nodiscard]] TRAINHOOK_DECL HookServices& services() const;

@@ -9,7 +9,10 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <exception>
+
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
@@ -30,6 +33,7 @@
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 
@@ -216,9 +220,17 @@ Estimator::Estimator(std::function<OwnedSession(Graph&)> engine, ModelFn model_f
     : source_{std::move(engine), std::move(model_fn), std::move(config)} {
   if (!source_.engine || !source_.model_fn) throw InvalidArgumentError("Estimator: engine or model_fn is empty");
   source_.config.file_system = &detail::given_or_posix(source_.config.file_system);
-  if (model_dir().empty()) throw InvalidArgumentError("Estimator: model_dir is empty; checkpoints need a directory");
   if (source_.config.save_checkpoints_secs && source_.config.save_checkpoints_steps)
     throw InvalidArgumentError("RunConfig: save_checkpoints_steps and save_checkpoints_secs are both given; give one");
+  if (!model_dir().empty()) return;
+  if (source_.config.num_worker_replicas > 1)
+    throw InvalidArgumentError("Estimator: model_dir is empty; the tasks of a job need one that they share");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the library does not change the environment
+  const char* const chosen = std::getenv("TMPDIR");
+  source_.config.model_dir = fmt::format("{}/trainhook-{:016x}", chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen,
+                                         detail::temporary_number());
+  source_.file_system().make_directories(model_dir());
+  log_warning("Using temporary folder as model directory: {}", model_dir());
 }
 
 std::string Estimator::eval_dir(std::string_view name) const { return detail::eval_dir_of(source_.config, name); }

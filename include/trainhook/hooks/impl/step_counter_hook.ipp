@@ -26,12 +26,7 @@ StepCounterHook::StepCounterHook(Options options)
       given_writer_(std::move(options.summary_writer)),
       timer_({.every_secs = options.every_n_secs,
               .every_steps = options.every_n_secs || options.every_n_steps ? options.every_n_steps : 100},
-             "StepCounterHook", "every_n_secs", "every_n_steps") {
-  if (given_writer_ != nullptr && !output_dir_.empty()) {
-    throw InvalidArgumentError("StepCounterHook: output_dir '{}' and summary_writer are both given; give one of them",
-                               output_dir_);
-  }
-}
+             "StepCounterHook", "every_n_secs", "every_n_steps") {}
 
 std::string StepCounterHook::writes_to() const {
   return given_writer_ != nullptr ? given_writer_->get_logdir() : output_dir_;
@@ -41,8 +36,11 @@ void StepCounterHook::begin(Graph& graph) {
   global_step_ = detail::require_global_step(graph, "StepCounterHook");
   tag_ = global_step_.name() + "/sec";
   writer_ = given_writer_.get();
-  if (writer_ != nullptr) writer_->check_name();
-  if (!output_dir_.empty()) writer_ = &services().writers().at(output_dir_);
+  if (writer_ != nullptr) {
+    writer_->check_name();
+  } else if (!output_dir_.empty()) {
+    writer_ = &services().writers().at(output_dir_);
+  }
   warnings_ = 0;
 }
 

@@ -17,7 +17,7 @@
 
 namespace trainhook {
 
-StopAtStepHook::StopAtStepHook(Options options) : options_(options) {
+StopAtStepHook::StopAtStepHook(Options options) : options_(options), last_step_(options.last_step) {
   if (options.num_steps.has_value() == options.last_step.has_value()) {
     throw InvalidArgumentError("StopAtStepHook: exactly one of num_steps and last_step must be given, not {}",
                                options.num_steps ? "both" : "neither");

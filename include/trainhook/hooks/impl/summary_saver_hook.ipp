@@ -34,10 +34,6 @@ SummarySaverHook::SummarySaverHook(Options options)
     throw InvalidArgumentError("SummarySaverHook: exactly one of scaffold and summary_op must be given, not {}",
                                options_.scaffold != nullptr ? "both" : "neither");
   }
-  if (options_.summary_writer != nullptr && !options_.output_dir.empty()) {
-    throw InvalidArgumentError("SummarySaverHook: output_dir '{}' and summary_writer are both given; give one of them",
-                               options_.output_dir);
-  }
 }
 
 std::string SummarySaverHook::name() const {
@@ -61,8 +57,11 @@ void SummarySaverHook::begin(Graph& graph) {
         fetch.node().name(), dtype);
   }
   writer_ = options_.summary_writer.get();
-  if (writer_ != nullptr) writer_->check_name();
-  if (!options_.output_dir.empty()) writer_ = &services().writers().at(options_.output_dir);
+  if (writer_ != nullptr) {
+    writer_->check_name();
+  } else if (!options_.output_dir.empty()) {
+    writer_ = &services().writers().at(options_.output_dir);
+  }
   timer_.reset();
   next_step_.reset();
   start_step_.reset();
