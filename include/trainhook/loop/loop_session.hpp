@@ -101,7 +101,9 @@ class LoopSession : public RunForms<LoopSession, true> {
                     const MemoryOptions& options = {}) TRAINHOOK_REFUSED;
   TRAINHOOK_MISTAKE("a shape is an option: write loop.variable(name, memory, {.shape = {2, 3}})", class Memory,
                     std::integral Dim, std::size_t Rank)
-  Variable variable(std::string_view name, Memory&& memory, const Dim (&shape)[Rank]) TRAINHOOK_REFUSED;
+  Variable variable(std::string_view name, Memory&& memory, const Dim (&shape)[Rank])
+    requires(!std::same_as<Dim, bool>)  // g++ takes {.trainable = false} for an array
+  TRAINHOOK_REFUSED;
   TRAINHOOK_MISTAKE(
       "a variable is a number or one piece of numbers, and not const: write std::span(pointer, size) for a pointer, "
       "std::vector<std::uint8_t> for bools, std::span(reinterpret_cast<Half*>(pointer), size) for another half type, "
