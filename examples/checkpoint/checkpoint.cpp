@@ -2,11 +2,14 @@
 // A command that looks into checkpoints and training directories: lists, shows, verifies, compares, prunes,
 // averages, exports and imports.
 
+#include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +21,33 @@
 #include "commands.hpp"
 
 namespace th = trainhook;
+
+namespace {
+
+/// How many letters must be put in, left out or replaced to make one word of the other.
+std::size_t distance(std::string_view from, std::string_view to) {
+  if (from.empty() || to.empty()) return from.size() + to.size();
+  const std::size_t replaced = distance(from.substr(1), to.substr(1)) + (from[0] == to[0] ? 0 : 1);
+  if (from[0] == to[0]) return replaced;
+  return std::min({replaced, distance(from.substr(1), to) + 1, distance(from, to.substr(1)) + 1});
+}
+
+/// What to say of a word that is none of the commands; nothing if it is one, or an option.
+std::string why_no_command(const CLI::App& app, std::string_view word) {
+  constexpr std::size_t kLongest = 8;  // of the commands, and one letter more
+  if (word.empty() || word.starts_with('-')) return "";
+  std::vector<std::pair<std::size_t, std::string>> commands;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string& name = each->get_name();
+    commands.emplace_back(word.size() > kLongest ? word.size() : distance(word, name), name);
+  }
+  const auto [mistakes, nearest] = std::ranges::min(commands);
+  if (mistakes == 0) return "";
+  if (mistakes <= 2) return fmt::format("there is no command '{}'; did you mean '{}'?", word, nearest);
+  return fmt::format("there is no command '{}'; checkpoint --help shows the commands", word);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::string path, other, tensor;
@@ -94,7 +124,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "checkpoint: {}; checkpoint --help shows the commands\n", error.what());
+    if (const std::string why = why_no_command(app, argc > 1 ? argv[1] : ""); !why.empty()) {
+      fmt::print(stderr, "checkpoint: {}\n", why);
+    } else {
+      fmt::print(stderr, "checkpoint: {}; checkpoint --help shows the commands\n", error.what());
+    }
     return kNoAnswer;
   }
   th::set_log_sink([said = std::set<std::string>()](th::LogLevel level, std::string_view line) mutable {

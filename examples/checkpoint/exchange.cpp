@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,7 +50,15 @@ std::vector<std::pair<std::string, std::string>> pairs_in(const std::vector<std:
 }  // namespace
 
 int export_checkpoint(const std::string& prefix_or_directory, const std::string& out, const ExportChoices& choices) {
-  const bool is_npy = out.ends_with(".npy");
+  const std::string extension = std::filesystem::path(out).extension();
+  const bool is_npy = extension == ".npy";
+  if (!is_npy && !extension.empty() && extension != ".safetensors") {
+    throw th::InvalidArgumentError(
+        "{} is not written: export writes .safetensors files, which torch, JAX and others load, or one tensor as a "
+        ".npy "
+        "file",
+        out);
+  }
   if (is_npy == choices.tensor.empty())
     throw th::InvalidArgumentError("a .npy file, and no other, needs --tensor: {} is not written", out);
   const th::BundleReader reader = th::load_checkpoint(prefix_or_directory);

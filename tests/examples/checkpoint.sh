@@ -196,6 +196,10 @@ END
 says 2 export run out/weights.npy <<'END'
 checkpoint: a .npy file, and no other, needs --tensor: out/weights.npy is not written
 END
+says 2 export run out/model.pt <<'END'
+checkpoint: out/model.pt is not written: export writes .safetensors files, which torch, JAX and others load, or one tensor as a .npy file
+END
+[ ! -e out/model.pt ] || { echo "checkpoint export: wrote model.pt"; failures=$((failures + 1)); }
 says 2 export run checkpoint-of-another-program --rename weights <<'END'
 checkpoint: --rename weights: write it as OLD=NEW, such as net/=model. or net/= for nothing
 END
@@ -461,6 +465,12 @@ END
 
 says 2 <<'END'
 checkpoint: A subcommand is required; checkpoint --help shows the commands
+END
+says 2 shwo run <<'END'
+checkpoint: there is no command 'shwo'; did you mean 'show'?
+END
+says 2 train run <<'END'
+checkpoint: there is no command 'train'; checkpoint --help shows the commands
 END
 says 2 show <<'END'
 checkpoint: checkpoint is required; checkpoint --help shows the commands

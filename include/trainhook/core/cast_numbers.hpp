@@ -13,9 +13,9 @@
 
 namespace trainhook::detail {
 
-/// Writes the elements of a tensor from `first` on as elements of `dtype`, as many as `to` holds. Both are
-/// floating-point dtypes. Each number is rounded once, to the nearest, ties to even; what is too large becomes
-/// infinity.
+/// Writes the elements of a tensor from `first` on as elements of `dtype`, as many as `to` holds. They are real
+/// numbers, and `dtype` is a floating-point one. Each number is rounded once, to the nearest, ties to even; what is too
+/// large becomes infinity.
 TRAINHOOK_DECL void cast_floats(const Tensor& from, std::size_t first, DType dtype, std::span<std::byte> to);
 
 /// What `cast_numbers` returns.

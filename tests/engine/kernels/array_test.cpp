@@ -98,6 +98,25 @@ TEST(ArrayKernels, CastBetweenDtypes) {
   EXPECT_THROW(cast(Tensor("a"), DType::Float), UnimplementedError);
 }
 
+TEST(ArrayKernels, CastFromAndToDtypesThatFewUse) {
+  const auto cast = [](const Tensor& x, DType to) { return run("Cast", {x}, {{"SrcT", x.dtype()}, {"DstT", to}}, to); };
+  const Tensor numbers = Tensor::of<float>({0, 1.5F, 200});
+  for (const DType dtype : {DType::Int16, DType::UInt16, DType::UInt32, DType::UInt64}) {
+    const Tensor result = cast(numbers, dtype);
+    EXPECT_EQ(result.dtype(), dtype);
+    EXPECT_EQ(cast(result, DType::Float), Tensor::of<float>({0, 1, 200})) << dtype_name(dtype);
+  }
+  EXPECT_EQ(cast(Tensor::of<double>({-3.9}), DType::Int8), Tensor::of<std::int8_t>({-3}));
+  for (const DType dtype : {DType::Half, DType::BFloat16}) {
+    EXPECT_EQ(cast(cast(numbers, dtype), DType::Double), Tensor::of<double>({0, 1.5, 200})) << dtype_name(dtype);
+    EXPECT_EQ(cast(cast(numbers, dtype), DType::Bool), Tensor::of<bool>({false, true, true})) << dtype_name(dtype);
+  }
+  const std::int64_t large = (std::int64_t{1} << 62) + 1;  // no double
+  EXPECT_EQ(cast(Tensor::of<std::int64_t>({large}), DType::UInt64),
+            Tensor::of<std::uint64_t>({static_cast<std::uint64_t>(large)}));
+  EXPECT_THROW(cast(numbers, DType::Complex64), UnimplementedError);
+}
+
 template <class From, class To>
 void expect_cast() {
   for (const std::size_t size : {1U, 7U, 70U}) {

@@ -12,9 +12,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include <trainhook/core/cast_numbers.hpp>
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>
 #include <trainhook/engine/kernels/strided_copy.hpp>
@@ -182,7 +185,30 @@ void cast_elements(KernelContext& context) {
   }
 }
 
+/// The same between any dtypes of real numbers, element by element.
+template <class To>
+void cast_rare_elements(KernelContext& context) {
+  const Tensor& from = context.input(0);
+  if constexpr (std::is_integral_v<To>) {
+    const std::span<To> to = context.output<To>(0, from.shape());
+    visit_real(from, [&](const auto elements) {
+      std::ranges::transform(elements, to.begin(), [](auto x) { return real_as<To>(x); });
+    });
+  } else {
+    cast_floats(from, 0, dtype_of<To>, context.output(0, dtype_of<To>, from.shape()).overwrite_bytes());
+  }
+}
+
+using RealTypes = DTypes<float, double, Half, BFloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                         std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool>;
+
 inline Kernel make_cast(const Node& node) {
+  const auto is_common = [&node]<class... Ts>(DTypes<Ts...>, std::string_view attr) {
+    return ((node.attr<DType>(attr) == dtype_of<Ts>) || ...);
+  };
+  const bool is_rare = !is_common(CastTypes{}, "SrcT") || !is_common(CastTypes{}, "DstT");
+  if (is_rare && is_real(node.attr<DType>("SrcT")))
+    return kernel_for(RealTypes{}, node, "DstT", []<class To>() { return Kernel(cast_rare_elements<To>); });
   return kernel_for(CastTypes{}, node, "SrcT", [&]<class From>() {
     return kernel_for(CastTypes{}, node, "DstT", []<class To>() { return Kernel(cast_elements<From, To>); });
   });
