@@ -329,7 +329,7 @@ TEST(DatasetIterator, WhatASourceThrowsIsNoDamageOfTheState) {
   } catch (const th::UnknownError& error) {
     EXPECT_STREQ(error.what(),
                  "the input pipeline cannot be brought to its saved position, which is undamaged, because its source "
-                 "or a function of it fails: shard 7 has a wrong checksum");
+                 "or a function of it fails: restore of generator 'generator' threw: shard 7 has a wrong checksum");
   }
   *fails = false;
   iterator.restore(state);

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
@@ -471,11 +472,13 @@ TEST_F(MonitoredTrainingSessionTest, AHookThatCannotTakeItsStateBackEndsTheCreat
   EXPECT_EQ(train_with(3), "a.end\nb.end\nc.end\n");
   const std::string loads = "a.load_state\nb.load_state\nc.load_state\n";
   for (std::size_t failing = 0; failing < 3; ++failing) {
-    EXPECT_EQ(train_with(failing), loads.substr(0, 13 * (failing + 1)) +
-                                       "c.abort: InvalidArgument: not this state\n"
-                                       "b.abort: InvalidArgument: not this state\n"
-                                       "a.abort: InvalidArgument: not this state\n"
-                                       "caller: not this state\n");
+    const std::string error = fmt::format(
+        "restoring run/model.ckpt-{}: load of Saveable '_trainhook/hooks' threw: hook '{}' failed in "
+        "load_state: not this state\n",
+        failing + 1, static_cast<char>('a' + failing));
+    EXPECT_EQ(train_with(failing), loads.substr(0, 13 * (failing + 1)) + "c.abort: InvalidArgument: " + error +
+                                       "b.abort: InvalidArgument: " + error + "a.abort: InvalidArgument: " + error +
+                                       "caller: " + error);
     EXPECT_EQ(saved_step(), static_cast<std::int64_t>(failing) + 1) << "nothing is saved, and nothing lost";
     EXPECT_EQ(train_with(3), loads + "a.end\nb.end\nc.end\n");
   }

@@ -113,9 +113,9 @@ TEST_F(RanksEvaluationTest, ThatFailsOnOneRankEndsAllByItsError) {
     const std::vector<Seen> seen = train(every(5), [failing](int rank, std::int64_t step) {
       if (rank == 1 && step == failing) throw DataLossError("no test data");
     });
-    EXPECT_EQ(seen[0].error, "DataLoss: rank 1 has failed: no test data");
-    EXPECT_EQ(seen[1].error, "DataLoss: no test data");
-    EXPECT_EQ(seen[2].error, "DataLoss: rank 1 has failed: no test data");
+    EXPECT_EQ(seen[0].error, "DataLoss: rank 1 has failed: the function of evaluation 'eval' threw: no test data");
+    EXPECT_EQ(seen[1].error, "DataLoss: the function of evaluation 'eval' threw: no test data");
+    EXPECT_EQ(seen[2].error, "DataLoss: rank 1 has failed: the function of evaluation 'eval' threw: no test data");
     for (const std::string& path : disk.files()) disk.remove_file(path);
   }
 }

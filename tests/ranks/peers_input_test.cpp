@@ -140,7 +140,7 @@ TEST_F(RanksInputTest, ARankWhoseInputCannotBeTakenMakesTheSaveFailForAll) {
       loop.state(
           "note", []() -> std::string { throw DataLossError("nothing to save"); }, [](const std::string&) {});
   });
-  EXPECT_EQ(traces[1].error, "DataLoss: nothing to save");
+  EXPECT_EQ(traces[1].error, "DataLoss: the save function of state '_trainhook/state/note' threw: nothing to save");
   EXPECT_EQ(saved_step(), -1);
   EXPECT_EQ(input_files(), Strings());
 }

@@ -180,8 +180,8 @@ TEST_F(Modules, SaysSoIfATensorHasBecomeAnother) {
     FAIL();
   } catch (const FailedPreconditionError& error) {
     EXPECT_STREQ(error.what(),
-                 "the tensor 'net/first.bias' was Float[3] when it was registered and is Double[3] now: convert and "
-                 "resize before that");
+                 "the read function of variable 'net/first.bias' threw: the tensor 'net/first.bias' was Float[3] when "
+                 "it was registered and is Double[3] now: convert and resize before that");
   }
 }
 

@@ -92,8 +92,8 @@ TEST_F(RestoringOptimizer, BeginsAnewForAGrownLayerWhoseStateIsLeftOut) {
   } catch (const InvalidArgumentError& error) {
     EXPECT_STREQ(
         error.what(),
-        "'adam/fc1.weight/exp_avg' has the shape [1,1], and its parameter [2,1]; to begin anew with a layer that has "
-        "grown, leave the state of its parameters out: `restore` = RestoreRules with `rename` = "
+        "restoring old/m-1: 'adam/fc1.weight/exp_avg' has the shape [1,1], and its parameter [2,1]; to begin anew with "
+        "a layer that has grown, leave the state of its parameters out: `restore` = RestoreRules with `rename` = "
         "{{\"adam/fc1.weight\", \"\"}}");
   }
   rules.rename = {{"adam/fc1", ""}};

@@ -45,7 +45,7 @@ struct LogState {
 
 /// What this thread does with the log.
 enum class LogUse { None, Writes, WritesAndLogged };
-inline LogUse& log_use() noexcept {
+TRAINHOOK_DECL LogUse& log_use() noexcept {
   static thread_local LogUse use = LogUse::None;
   return use;
 }

@@ -30,7 +30,7 @@ const OpDef& identity_op() noexcept {
 }
 
 /// Whether the functions of `atexit` run: that of a graph runs before the destructor of a static one.
-inline std::atomic<bool>& is_exiting() noexcept {
+TRAINHOOK_DECL std::atomic<bool>& is_exiting() noexcept {
   static std::atomic<bool> is_exiting{false};
   return is_exiting;
 }

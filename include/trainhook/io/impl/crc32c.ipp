@@ -40,7 +40,7 @@ constexpr std::uint32_t power_of_bytes(std::uint64_t bytes) noexcept {
 }
 
 /// `tables()[k][b]`: the effect of byte b on the register if k more bytes follow it.
-inline const auto& tables() noexcept {
+TRAINHOOK_DECL const auto& tables() noexcept {
   static const auto built = [] {
     std::array<std::array<std::uint32_t, 256>, 8> result{};
     for (std::uint32_t byte = 0; byte < 256; ++byte) {

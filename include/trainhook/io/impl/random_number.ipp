@@ -22,7 +22,7 @@
 namespace trainhook::detail {
 
 /// For a system that gives no random bytes: mixes the process, the moment, and where its stack happens to be.
-inline std::uint64_t mixed_number() noexcept {
+TRAINHOOK_DECL std::uint64_t mixed_number() noexcept {
   static std::atomic<std::uint64_t> count{0};
   struct ::timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);
