@@ -139,7 +139,7 @@ TEST(ShareVariables, OfAnotherShapeIsAnErrorThatNamesTheVariable) {
         "the variable 'weights' is float32[3] on this rank, and what came is 24 bytes of shape [2]: all ranks must "
         "have the same variables");
   }
-  for (const std::size_t length : {1, 7, 8, 12, 31}) {
+  for (const std::size_t length : {1U, 7U, 8U, 12U, 31U}) {
     EXPECT_THROW(share_variables(SessionRef(other), false, [&](const std::string&) { return sent.substr(0, length); }),
                  DataLossError)
         << length;

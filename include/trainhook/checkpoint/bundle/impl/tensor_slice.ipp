@@ -114,7 +114,8 @@ std::optional<TensorSlice> intersection(const TensorSlice& a, const TensorSlice&
 Regions::Regions(std::vector<TensorSlice> regions) : regions_(std::move(regions)) {
   const auto count_different = [](const Starts& sorted) {
     std::size_t count = 0;
-    for (std::size_t i = 0; i < sorted.size(); ++i) count += i == 0 || sorted[i].first != sorted[i - 1].first ? 1 : 0;
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+      if (i == 0 || sorted[i].first != sorted[i - 1].first) ++count;
     return count;
   };
   const std::size_t rank = regions_.empty() ? 0 : regions_[0].rank();
