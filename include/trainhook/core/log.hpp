@@ -30,6 +30,10 @@ namespace detail {
 struct LogState;
 TRAINHOOK_DECL LogState& log_state();
 
+/// What this thread does with the log.
+enum class LogUse;
+TRAINHOOK_DECL LogUse& log_use() noexcept;
+
 /// All later lines begin with `prefix`, whatever the sink.
 TRAINHOOK_DECL void set_log_prefix(std::string prefix);
 

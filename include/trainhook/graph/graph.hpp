@@ -233,6 +233,9 @@ namespace detail {
 /// Identity, which `Output::named` adds.
 [[nodiscard]] TRAINHOOK_DECL const OpDef& identity_op() noexcept;
 
+/// Whether the functions of `atexit` run: that of a graph runs before the destructor of a static one.
+[[nodiscard]] TRAINHOOK_DECL std::atomic<bool>& is_exiting() noexcept;
+
 }  // namespace detail
 }  // namespace trainhook
 

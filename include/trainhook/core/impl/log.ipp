@@ -43,9 +43,9 @@ struct LogState {
   std::deque<std::pair<LogLevel, std::string>> waiting;
 };
 
-/// What this thread does with the log.
 enum class LogUse { None, Writes, WritesAndLogged };
-TRAINHOOK_DECL LogUse& log_use() noexcept {
+
+LogUse& log_use() noexcept {
   static thread_local LogUse use = LogUse::None;
   return use;
 }

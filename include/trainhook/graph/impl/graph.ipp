@@ -29,8 +29,7 @@ const OpDef& identity_op() noexcept {
   return kIdentityOp;
 }
 
-/// Whether the functions of `atexit` run: that of a graph runs before the destructor of a static one.
-TRAINHOOK_DECL std::atomic<bool>& is_exiting() noexcept {
+std::atomic<bool>& is_exiting() noexcept {
   static std::atomic<bool> is_exiting{false};
   return is_exiting;
 }

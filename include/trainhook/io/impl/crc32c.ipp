@@ -39,28 +39,25 @@ constexpr std::uint32_t power_of_bytes(std::uint64_t bytes) noexcept {
   return result;
 }
 
-/// `tables()[k][b]`: the effect of byte b on the register if k more bytes follow it.
-TRAINHOOK_DECL const auto& tables() noexcept {
-  static const auto built = [] {
-    std::array<std::array<std::uint32_t, 256>, 8> result{};
-    for (std::uint32_t byte = 0; byte < 256; ++byte) {
-      std::uint32_t value = byte;
-      for (int bit = 0; bit < 8; ++bit) value = times_x(value);
-      result[0][byte] = value;
+/// `[k][b]`: the effect of byte b on the register if k more bytes follow it.
+inline std::array<std::array<std::uint32_t, 256>, 8> make_tables() noexcept {
+  std::array<std::array<std::uint32_t, 256>, 8> result{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t value = byte;
+    for (int bit = 0; bit < 8; ++bit) value = times_x(value);
+    result[0][byte] = value;
+  }
+  for (std::size_t k = 1; k < 8; ++k) {
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+      const std::uint32_t before = result[k - 1][byte];
+      result[k][byte] = (before >> 8) ^ result[0][before & 255];
     }
-    for (std::size_t k = 1; k < 8; ++k) {
-      for (std::size_t byte = 0; byte < 256; ++byte) {
-        const std::uint32_t before = result[k - 1][byte];
-        result[k][byte] = (before >> 8) ^ result[0][before & 255];
-      }
-    }
-    return result;
-  }();
-  return built;
+  }
+  return result;
 }
 
 std::uint32_t extend_by_table(std::uint32_t crc, std::span<const std::byte> bytes) noexcept {
-  const auto& table = tables();
+  static const auto table = make_tables();
   const auto at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
   std::uint32_t state = ~crc;
   std::size_t i = 0;
