@@ -38,12 +38,14 @@ void log_hook_failure(const SessionRunHook& hook, std::string_view callback, con
 
 Hooks in_phases(const HookList& entries) {
   Hooks hooks;
-  for (const HookEntry& entry : entries) {
-    if (std::ranges::find(hooks, entry.get()) != hooks.end())
-      throw InvalidArgumentError("the same hook is twice in the list of hooks");
-    hooks.push_back(entry.get());
+  for (const HookPhase phase : {HookPhase::Check, HookPhase::Normal, HookPhase::Save, HookPhase::Report}) {
+    for (const HookEntry& entry : entries) {
+      if (entry.get()->phase() != phase) continue;
+      if (std::ranges::find(hooks, entry.get()) != hooks.end())
+        throw InvalidArgumentError("the same hook is twice in the list of hooks");
+      hooks.push_back(entry.get());
+    }
   }
-  std::ranges::stable_sort(hooks, {}, [](const auto& hook) { return hook->phase(); });
   const auto stops_at_step = [](const auto& hook) {
     return dynamic_cast<const StopAtStepHook*>(hook.get()) != nullptr;
   };
