@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <trainhook/checkpoint/directory_hold.hpp>
@@ -89,10 +90,22 @@ struct CheckpointClaim {
     if (hold != nullptr) hold->keep(context);
   }
 
-  /// Takes the state of all companions, on the thread that runs the session; `inputs` as there. Each part of the
-  /// result calls that part of each companion's.
-  [[nodiscard]] TRAINHOOK_DECL CheckpointCompanion::Commit take_companions(SessionRef session, std::int64_t global_step,
-                                                                           const std::vector<Snapshot>& inputs) const;
+  /// What the companions of one save have taken.
+  class Taken {
+   public:
+    void add(CheckpointCompanion::Commit commit) { commits_.push_back(std::move(commit)); }
+
+    /// As each companion's.
+    TRAINHOOK_DECL void before_model() const;
+    TRAINHOOK_DECL void after_model() const;
+
+   private:
+    std::vector<CheckpointCompanion::Commit> commits_;
+  };
+
+  /// Takes the state of all companions, on the thread that runs the session; `inputs` as there.
+  [[nodiscard]] TRAINHOOK_DECL Taken take_companions(SessionRef session, std::int64_t global_step,
+                                                     const std::vector<Snapshot>& inputs) const;
 
   /// Call it before each commit, on any thread. @throws FailedPreconditionError if another process has taken the
   /// directory over.

@@ -5,8 +5,6 @@
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 
-#include <utility>
-
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
@@ -47,17 +45,19 @@ inline void log_what_was_finished(const InterruptedSaves& found, const std::stri
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
-CheckpointCompanion::Commit CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step,
-                                                             const std::vector<Snapshot>& inputs) const {
-  std::vector<CheckpointCompanion::Commit> taken;
-  for (const auto& companion : companions) taken.push_back(companion->take(session, global_step, inputs));
-  const auto before = [taken] {
-    for (const CheckpointCompanion::Commit& one : taken) one.before_model();
-  };
-  const auto after = [taken] {
-    for (const CheckpointCompanion::Commit& one : taken) one.after_model();
-  };
-  return {.before_model = before, .after_model = after};
+CheckpointClaim::Taken CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step,
+                                                        const std::vector<Snapshot>& inputs) const {
+  Taken taken;
+  for (const auto& companion : companions) taken.add(companion->take(session, global_step, inputs));
+  return taken;
+}
+
+void CheckpointClaim::Taken::before_model() const {
+  for (const CheckpointCompanion::Commit& commit : commits_) commit.before_model();
+}
+
+void CheckpointClaim::Taken::after_model() const {
+  for (const CheckpointCompanion::Commit& commit : commits_) commit.after_model();
 }
 
 std::shared_ptr<DirectoryHold> take_directory(SessionServices& services, const CheckpointClaim& wanted) {

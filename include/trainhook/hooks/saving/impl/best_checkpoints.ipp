@@ -77,7 +77,7 @@ void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const
 }
 
 std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
-  const CheckpointCompanion::Commit companions = claim_->take_companions(session, step, {});
+  const CheckpointClaim::Taken companions = claim_->take_companions(session, step, {});
   claim_->confirm_directory(step);  // before the input's commit, too
   const NamedTensor metric{value_name(), Tensor(value)};
   SaveRequest request{.save_path = join_path(claim_->directory, claim_->basename),

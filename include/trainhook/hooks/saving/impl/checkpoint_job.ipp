@@ -187,7 +187,7 @@ void CheckpointJob::announce(SessionRef session, std::int64_t step) {
 }
 
 Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest request, Commit when) {
-  CheckpointCompanion::Commit companions = claim_->take_companions(session, step, std::exchange(request.inputs, {}));
+  CheckpointClaim::Taken companions = claim_->take_companions(session, step, std::exchange(request.inputs, {}));
   pending_ = request.others;
   if (options_.save_graph_def) request.meta_graph = meta_graph_;
   request.before_commit = [this, step] { claim_->confirm_directory(step); };
