@@ -212,6 +212,7 @@ class Graph {
   TRAINHOOK_DECL std::string whole_name(const std::string& name);
   TRAINHOOK_DECL static std::string lower(std::string_view text);
   TRAINHOOK_DECL static bool is_valid_name(std::string_view name) noexcept;
+  TRAINHOOK_DECL static void remove_repeats(std::vector<Operation>& operations);
 
   std::deque<Node> nodes_;
   std::unordered_map<std::string, Node*> by_name_;

@@ -8,7 +8,6 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -75,8 +74,7 @@ Operation Graph::add_node(NodeSpec&& spec, const OpDef* def) {
     if (!input.has_value() || &input.graph() != this)
       throw InvalidArgumentError("a control input of {} is not of this graph", base);
   }
-  std::unordered_set<const Node*> earlier;
-  std::erase_if(spec.control_inputs, [&](Operation input) { return !earlier.insert(&input.node()).second; });
+  remove_repeats(spec.control_inputs);
   spec.name = is_whole ? whole_name(base) : unique_name(base);
   Node& node = nodes_.emplace_back(*this, nodes_.size(), std::move(spec), def);
   by_name_.emplace(node.name(), &node);
@@ -194,6 +192,24 @@ bool Graph::is_valid_name(std::string_view name) noexcept {
     if (!is_letter(c) && c != '_' && c != '/' && c != '>' && c != '-' && c != '\\') return false;
   }
   return name.back() != '/';
+}
+
+void Graph::remove_repeats(std::vector<Operation>& operations) {
+  constexpr std::size_t kFew = 64;  // are compared one by one
+  std::vector<Operation> kept;
+  std::vector<bool> seen;  // by node id
+  for (const Operation& operation : operations) {
+    bool is_new = true;
+    if (operations.size() <= kFew) {
+      is_new = std::find(kept.begin(), kept.end(), operation) == kept.end();
+    } else {
+      if (operation.node().id() >= seen.size()) seen.resize(2 * operation.node().id() + 1);
+      is_new = !seen[operation.node().id()];
+      seen[operation.node().id()] = true;
+    }
+    if (is_new) kept.push_back(operation);
+  }
+  operations = std::move(kept);
 }
 
 Output Output::named(std::string_view name) const {
