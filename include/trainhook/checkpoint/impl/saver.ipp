@@ -9,7 +9,6 @@
 #include <atomic>
 #include <iterator>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -75,11 +74,11 @@ std::vector<std::string> Saver::tensors_of_others(const Graph& graph) const {
   if (tensors.empty() ||
       (options_.var_list.empty() && std::ranges::find(options_.kinds, StateKind::Variable) != options_.kinds.end()))
     return tensors;
-  std::set<std::string, std::less<>> wanted(options_.var_list.begin(), options_.var_list.end());
+  std::vector<std::string> wanted = options_.var_list;
   const detail::VariableSlices slices(graph);
   for (const std::string& name : options_.var_list)
-    if (const SaveSliceInfo* const part = slices.find(name)) wanted.insert(part->full_name);
-  std::erase_if(tensors, [&](const std::string& tensor) { return !wanted.contains(tensor); });
+    if (const SaveSliceInfo* const part = slices.find(name)) wanted.push_back(part->full_name);
+  std::erase_if(tensors, [&](const std::string& tensor) { return std::ranges::find(wanted, tensor) == wanted.end(); });
   return tensors;
 }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 
 #include <fmt/format.h>
 
@@ -35,8 +34,9 @@ std::string suggest_names(std::vector<std::string_view> names, std::string_view 
     any = std::any_of(names.begin(), names.end(), resembles);
   }
   if (any) std::erase_if(names, [&](std::string_view name) { return !resembles(name); });
-  if (names.size() > kMost)
-    std::ranges::stable_sort(names, std::greater(), [&](std::string_view name) { return likeness(name, wanted); });
+  for (auto best = names.begin(); names.size() > kMost && best != names.begin() + kMost; ++best)
+    std::swap(*best, *std::ranges::max_element(best, names.end(), {},
+                                               [&](std::string_view name) { return likeness(name, wanted); }));
   std::string text = any ? "names like it are: " : "it holds: ";
   for (std::size_t i = 0; i < (std::min)(names.size(), kMost); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
