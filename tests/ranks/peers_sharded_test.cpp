@@ -12,7 +12,6 @@
 #include <future>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
 #include <utility>
@@ -170,18 +169,13 @@ TEST_F(ShardedTest, EachRankWritesItsShareIntoOneCheckpoint) {
 TEST_F(ShardedTest, OnlyTheChiefOpensTheFilesOfAll) {
   train(4, 3);
   faulty.reset();
-  std::mutex mutex;  // each rank is a thread
+  train(4, 4);
   std::vector<int> opened(4);
-  train(4, 4, [&](Program& program, CheckpointSaverOptions&) {
-    if (program.rank != 0) return;
-    faulty.set_callback([&](testing::FileOperation operation, const std::string& path) {
-      const std::size_t number = path.find("ckpt-3.data-0000");
-      if (operation != testing::FileOperation::OpenReadable || number == std::string::npos) return;
-      const std::lock_guard lock(mutex);
-      ++opened[static_cast<std::size_t>(path[number + 16] - '0')];
-    });
-  });
-  faulty.set_callback({});
+  for (const std::string& operation : faulty.trace()) {
+    const std::size_t number = operation.find("ckpt-3.data-0000");
+    if (operation.starts_with("open_readable ") && number != std::string::npos)
+      ++opened[static_cast<std::size_t>(operation[number + 16] - '0')];
+  }
   // The chief checks and restores; each of the others checks, asks how many ranks there were, and restores its own.
   EXPECT_EQ(opened, (std::vector{2 + 3 * 3, 1, 1, 1}));
 }
