@@ -180,6 +180,7 @@ check_first_lines() {  # the licence; then, in what others include, what the fil
         file = FILENAME; header = file !~ /\.cpp$/; once = 0
         if ($0 != "// SPDX-License-Identifier: Apache-2.0") print file ": the first line is not the SPDX line"
       }
+      FNR == 2 && FILENAME ~ /\.ipp$/ && $0 == "#pragma once" { header = 0; once = 1 }  # bodies of the header of that name
       FNR == 2 && header && $0 != "/// @file" { print file ": the second line is not \"/// @file\"" }
       FNR == 3 && header && $0 !~ /^\/\/\/ ./ { print file ": the third line does not say what the file is for" }
       $0 == "#pragma once" { once = 1 }

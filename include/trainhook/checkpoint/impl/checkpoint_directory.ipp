@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of checkpoint_directory.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/checkpoint_directory.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of checkpoint_source.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>

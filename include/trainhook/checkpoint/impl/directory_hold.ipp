@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of directory_hold.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/directory_hold.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of init_from_checkpoint.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/init_from_checkpoint.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of input_checkpoints.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/input_checkpoints.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of input_files.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/input_files.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of iterator_saveable.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/iterator_saveable.hpp>

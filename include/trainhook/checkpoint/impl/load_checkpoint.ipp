@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of load_checkpoint.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/load_checkpoint.hpp>

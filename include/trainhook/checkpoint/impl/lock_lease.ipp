@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of lock_lease.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/lock_lease.hpp>

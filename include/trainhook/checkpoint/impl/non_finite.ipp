@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of non_finite.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/non_finite.hpp>

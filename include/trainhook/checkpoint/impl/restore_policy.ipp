@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of restore_policy.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/restore_policy.hpp>

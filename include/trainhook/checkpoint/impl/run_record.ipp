@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of run_record.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/run_record.hpp>

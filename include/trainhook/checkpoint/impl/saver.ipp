@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of saver.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/saver.hpp>

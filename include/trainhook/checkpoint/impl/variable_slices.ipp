@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of variable_slices.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/variable_slices.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of function_calls.hpp.
 #pragma once
 
 #include <trainhook/compat/function_calls.hpp>

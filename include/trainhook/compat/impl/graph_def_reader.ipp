@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of graph_def_reader.hpp.
 #pragma once
 
 #include <trainhook/compat/graph_def_reader.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of import_graph_def.hpp.
 #pragma once
 
 #include <trainhook/compat/import_graph_def.hpp>

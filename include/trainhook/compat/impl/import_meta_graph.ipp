@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of import_meta_graph.hpp.
 #pragma once
 
 #include <trainhook/compat/import_meta_graph.hpp>

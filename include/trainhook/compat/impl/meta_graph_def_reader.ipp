@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of meta_graph_def_reader.hpp.
 #pragma once
 
 #include <trainhook/compat/meta_graph_def_reader.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of object_graph_keys.hpp.
 #pragma once
 
 #include <trainhook/compat/object_graph_keys.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of op_versions.hpp.
 #pragma once
 
 #include <trainhook/compat/op_versions.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of queue_runners.hpp.
 #pragma once
 
 #include <trainhook/compat/queue_runners.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of resource_variables.hpp.
 #pragma once
 
 #include <trainhook/compat/resource_variables.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of unknown_nodes.hpp.
 #pragma once
 
 #include <trainhook/compat/unknown_nodes.hpp>

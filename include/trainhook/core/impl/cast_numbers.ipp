@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of cast_numbers.hpp.
 #pragma once
 
 #include <trainhook/core/cast_numbers.hpp>

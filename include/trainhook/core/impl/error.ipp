@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of error.hpp.
 #pragma once
 
 #include <trainhook/core/error.hpp>

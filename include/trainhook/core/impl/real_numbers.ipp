@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of real_numbers.hpp.
 #pragma once
 
 #include <trainhook/core/real_numbers.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of shape.hpp.
 #pragma once
 
 #include <trainhook/core/shape.hpp>

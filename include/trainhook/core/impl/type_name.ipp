@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of type_name.hpp.
 #pragma once
 
 #include <trainhook/core/type_name.hpp>

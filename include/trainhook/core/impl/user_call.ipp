@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of user_call.hpp.
 #pragma once
 
 #include <trainhook/core/user_call.hpp>

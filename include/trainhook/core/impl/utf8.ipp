@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of utf8.hpp.
 #pragma once
 
 #include <trainhook/core/utf8.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of write_signals.hpp.
 #pragma once
 
 #include <trainhook/core/write_signals.hpp>

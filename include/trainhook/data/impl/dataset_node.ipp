@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of dataset_node.hpp.
 #pragma once
 
 #include <trainhook/data/dataset_node.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of iterator_resource.hpp.
 #pragma once
 
 #include <trainhook/data/iterator_resource.hpp>

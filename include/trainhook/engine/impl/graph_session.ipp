@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of graph_session.hpp.
 #pragma once
 
 #include <trainhook/engine/graph_session.hpp>

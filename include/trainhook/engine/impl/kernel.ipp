@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of kernel.hpp.
 #pragma once
 
 #include <trainhook/engine/kernel.hpp>

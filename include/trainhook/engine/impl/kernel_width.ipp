@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of kernel_width.hpp.
 #pragma once
 
 #include <trainhook/engine/kernel_width.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of node_kinds.hpp.
 #pragma once
 
 #include <trainhook/engine/node_kinds.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of plan.hpp.
 #pragma once
 
 #include <trainhook/engine/plan.hpp>

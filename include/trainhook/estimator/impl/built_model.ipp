@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of built_model.hpp.
 #pragma once
 
 #include <trainhook/estimator/built_model.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of early_stopping.hpp.
 #pragma once
 
 #include <trainhook/estimator/early_stopping.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of evaluation_graph.hpp.
 #pragma once
 
 #include <trainhook/estimator/evaluation_graph.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of in_memory_evaluator_hook.hpp.
 #pragma once
 
 #include <trainhook/estimator/in_memory_evaluator_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of model_fn.hpp.
 #pragma once
 
 #include <trainhook/estimator/model_fn.hpp>

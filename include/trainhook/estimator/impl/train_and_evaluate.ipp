@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of train_and_evaluate.hpp.
 #pragma once
 
 #include <trainhook/estimator/train_and_evaluate.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of custom_scalars.hpp.
 #pragma once
 
 #include <trainhook/events/custom_scalars.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of event_reader.hpp.
 #pragma once
 
 #include <trainhook/events/event_reader.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of file_writer.hpp.
 #pragma once
 
 #include <trainhook/events/file_writer.hpp>

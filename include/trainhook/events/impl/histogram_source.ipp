@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of histogram_source.hpp.
 #pragma once
 
 #include <trainhook/events/histogram_source.hpp>

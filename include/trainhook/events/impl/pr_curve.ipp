@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of pr_curve.hpp.
 #pragma once
 
 #include <trainhook/events/pr_curve.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of read_eval_metrics.hpp.
 #pragma once
 
 #include <trainhook/events/read_eval_metrics.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of summary.hpp.
 #pragma once
 
 #include <trainhook/events/summary.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of summary_reader.hpp.
 #pragma once
 
 #include <trainhook/events/summary_reader.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of tensor_summary.hpp.
 #pragma once
 
 #include <trainhook/events/tensor_summary.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of safetensors_exporter.hpp.
 #pragma once
 
 #include <trainhook/exchange/safetensors_exporter.hpp>

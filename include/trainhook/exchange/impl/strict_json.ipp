@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of strict_json.hpp.
 #pragma once
 
 #include <trainhook/exchange/strict_json.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of write_safetensors.hpp.
 #pragma once
 
 #include <trainhook/exchange/write_safetensors.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of global_step.hpp.
 #pragma once
 
 #include <trainhook/graph/global_step.hpp>

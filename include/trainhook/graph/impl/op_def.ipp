@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of op_def.hpp.
 #pragma once
 
 #include <trainhook/graph/op_def.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of graph_def_messages.hpp.
 #pragma once
 
 #include <trainhook/graph_def/graph_def_messages.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of meta_graph_def.hpp.
 #pragma once
 
 #include <trainhook/graph_def/meta_graph_def.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of node_def.hpp.
 #pragma once
 
 #include <trainhook/graph_def/node_def.hpp>

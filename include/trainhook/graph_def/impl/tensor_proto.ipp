@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of tensor_proto.hpp.
 #pragma once
 
 #include <trainhook/graph_def/tensor_proto.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of async_checkpoint_saver_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of best_checkpoint_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/best_checkpoint_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of checkpoint_input_pipeline_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of csv_logger_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/csv_logger_hook.hpp>

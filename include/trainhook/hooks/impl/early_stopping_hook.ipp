@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of early_stopping_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/early_stopping_hook.hpp>

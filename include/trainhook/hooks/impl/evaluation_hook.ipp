@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of evaluation_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/evaluation_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of exponential_moving_average_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/exponential_moving_average_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of feed_fn_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/feed_fn_hook.hpp>

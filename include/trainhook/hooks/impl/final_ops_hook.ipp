@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of final_ops_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/final_ops_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of global_step_waiter_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/global_step_waiter_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of hparams_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/hparams_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of json_lines_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/json_lines_hook.hpp>

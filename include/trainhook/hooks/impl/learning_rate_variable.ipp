@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of learning_rate_variable.hpp.
 #pragma once
 
 #include <trainhook/hooks/learning_rate_variable.hpp>

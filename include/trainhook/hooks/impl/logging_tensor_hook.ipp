@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of logging_tensor_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/logging_tensor_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of metric_watch.hpp.
 #pragma once
 
 #include <trainhook/hooks/metric_watch.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of process_signals.hpp.
 #pragma once
 
 #include <trainhook/hooks/process_signals.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of reduce_learning_rate_on_plateau_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>

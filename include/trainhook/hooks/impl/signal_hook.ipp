@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of signal_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/signal_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of step_counter_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/step_counter_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of stop_after_n_evals_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/stop_after_n_evals_hook.hpp>

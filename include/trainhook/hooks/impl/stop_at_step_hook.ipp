@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of stop_at_step_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/stop_at_step_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of stop_on_predicate_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/stop_on_predicate_hook.hpp>

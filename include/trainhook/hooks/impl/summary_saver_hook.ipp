@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of summary_saver_hook.hpp.
 #pragma once
 
 #include <trainhook/hooks/summary_saver_hook.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of crc32c.hpp.
 #pragma once
 
 #include <trainhook/io/crc32c.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of directory_checks.hpp.
 #pragma once
 
 #include <trainhook/io/directory_checks.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of file_system.hpp.
 #pragma once
 
 #include <trainhook/io/file_system.hpp>

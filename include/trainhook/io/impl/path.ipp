@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of path.hpp.
 #pragma once
 
 #include <trainhook/io/path.hpp>

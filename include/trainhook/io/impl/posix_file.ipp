@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of posix_file.hpp.
 #pragma once
 
 #include <trainhook/io/posix_file.hpp>

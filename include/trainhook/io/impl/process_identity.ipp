@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of process_identity.hpp.
 #pragma once
 
 #include <trainhook/io/process_identity.hpp>

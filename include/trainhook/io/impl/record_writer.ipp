@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of record_writer.hpp.
 #pragma once
 
 #include <trainhook/io/record_writer.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of table_writer.hpp.
 #pragma once
 
 #include <trainhook/io/table_writer.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of bound_state.hpp.
 #pragma once
 
 #include <trainhook/loop/bound_state.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of loop_session.hpp.
 #pragma once
 
 #include <trainhook/loop/loop_session.hpp>

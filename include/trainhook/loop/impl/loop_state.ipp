@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of loop_state.hpp.
 #pragma once
 
 #include <trainhook/loop/loop_state.hpp>

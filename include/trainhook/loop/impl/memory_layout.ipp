@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of memory_layout.hpp.
 #pragma once
 
 #include <trainhook/loop/memory_layout.hpp>

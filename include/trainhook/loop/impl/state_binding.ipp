@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of state_binding.hpp.
 #pragma once
 
 #include <trainhook/loop/state_binding.hpp>

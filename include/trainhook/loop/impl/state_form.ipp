@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of state_form.hpp.
 #pragma once
 
 #include <trainhook/loop/state_form.hpp>

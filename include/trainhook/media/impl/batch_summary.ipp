@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of batch_summary.hpp.
 #pragma once
 
 #include <trainhook/media/batch_summary.hpp>

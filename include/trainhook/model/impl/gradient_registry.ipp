@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of gradient_registry.hpp.
 #pragma once
 
 #include <trainhook/model/gradient_registry.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of gradients.hpp.
 #pragma once
 
 #include <trainhook/model/gradients.hpp>

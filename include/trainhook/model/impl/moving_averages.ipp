@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of moving_averages.hpp.
 #pragma once
 
 #include <trainhook/model/moving_averages.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of evaluate_once.hpp.
 #pragma once
 
 #include <trainhook/monitored/evaluate_once.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of kept_stop.hpp.
 #pragma once
 
 #include <trainhook/monitored/kept_stop.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of last_error.hpp.
 #pragma once
 
 #include <trainhook/monitored/last_error.hpp>

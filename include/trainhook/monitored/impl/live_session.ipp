@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of live_session.hpp.
 #pragma once
 
 #include <trainhook/monitored/live_session.hpp>

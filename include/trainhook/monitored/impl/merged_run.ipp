@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of merged_run.hpp.
 #pragma once
 
 #include <trainhook/monitored/merged_run.hpp>

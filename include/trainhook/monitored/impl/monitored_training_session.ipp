@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of monitored_training_session.hpp.
 #pragma once
 
 #include <trainhook/monitored/monitored_training_session.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of recovery_policy.hpp.
 #pragma once
 
 #include <trainhook/monitored/recovery_policy.hpp>

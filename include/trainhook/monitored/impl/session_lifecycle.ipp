@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of session_lifecycle.hpp.
 #pragma once
 
 #include <trainhook/monitored/session_lifecycle.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of singular_monitored_session.hpp.
 #pragma once
 
 #include <trainhook/monitored/singular_monitored_session.hpp>

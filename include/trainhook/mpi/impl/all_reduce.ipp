@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of all_reduce.hpp.
 #pragma once
 
 #include <trainhook/mpi/all_reduce.hpp>

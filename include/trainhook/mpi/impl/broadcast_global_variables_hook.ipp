@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of broadcast_global_variables_hook.hpp.
 #pragma once
 
 #include <trainhook/mpi/broadcast_global_variables_hook.hpp>

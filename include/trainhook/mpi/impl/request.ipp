@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of request.hpp.
 #pragma once
 
 #include <trainhook/mpi/request.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of roll_call.hpp.
 #pragma once
 
 #include <trainhook/mpi/roll_call.hpp>

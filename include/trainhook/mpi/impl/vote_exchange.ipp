@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of vote_exchange.hpp.
 #pragma once
 
 #include <trainhook/mpi/vote_exchange.hpp>

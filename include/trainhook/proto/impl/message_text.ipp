@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of message_text.hpp.
 #pragma once
 
 #include <trainhook/proto/message_text.hpp>

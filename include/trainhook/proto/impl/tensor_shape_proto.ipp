@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of tensor_shape_proto.hpp.
 #pragma once
 
 #include <trainhook/proto/tensor_shape_proto.hpp>

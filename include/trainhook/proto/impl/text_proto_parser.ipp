@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of text_proto_parser.hpp.
 #pragma once
 
 #include <trainhook/proto/text_proto_parser.hpp>

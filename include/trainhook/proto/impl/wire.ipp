@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of wire.hpp.
 #pragma once
 
 #include <trainhook/proto/wire.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of chief_status.hpp.
 #pragma once
 
 #include <trainhook/ranks/chief_status.hpp>

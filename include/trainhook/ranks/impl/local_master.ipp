@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of local_master.hpp.
 #pragma once
 
 #include <trainhook/ranks/local_master.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of ranks/peers.hpp.
 #pragma once
 
 #include <trainhook/ranks/peers.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of rank_facts.hpp.
 #pragma once
 
 #include <trainhook/ranks/rank_facts.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of rank_states_hook.hpp.
 #pragma once
 
 #include <trainhook/ranks/rank_states_hook.hpp>

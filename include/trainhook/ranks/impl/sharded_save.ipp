@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of sharded_save.hpp.
 #pragma once
 
 #include <trainhook/ranks/sharded_save.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of share_variables.hpp.
 #pragma once
 
 #include <trainhook/ranks/share_variables.hpp>

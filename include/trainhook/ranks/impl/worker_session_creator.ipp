@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of worker_session_creator.hpp.
 #pragma once
 
 #include <trainhook/ranks/worker_session_creator.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of ranks/workers.hpp.
 #pragma once
 
 #include <trainhook/ranks/workers.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of coordinator.hpp.
 #pragma once
 
 #include <trainhook/session/coordinator.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of feed.hpp.
 #pragma once
 
 #include <trainhook/session/feed.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of fetch_refs.hpp.
 #pragma once
 
 #include <trainhook/session/fetch_refs.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of hook_services.hpp.
 #pragma once
 
 #include <trainhook/session/hook_services.hpp>

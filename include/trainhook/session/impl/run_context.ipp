@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of run_context.hpp.
 #pragma once
 
 #include <trainhook/session/run_context.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of second_or_step_timer.hpp.
 #pragma once
 
 #include <trainhook/session/second_or_step_timer.hpp>

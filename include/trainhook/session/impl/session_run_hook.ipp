@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of session_run_hook.hpp.
 #pragma once
 
 #include <trainhook/session/session_run_hook.hpp>

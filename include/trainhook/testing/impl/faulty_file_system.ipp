@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of faulty_file_system.hpp.
 #pragma once
 
 #include <trainhook/testing/faulty_file_system.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of log_lines.hpp.
 #pragma once
 
 #include <trainhook/testing/log_lines.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of manual_clock.hpp.
 #pragma once
 
 #include <trainhook/testing/manual_clock.hpp>

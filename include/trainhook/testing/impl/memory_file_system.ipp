@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of memory_file_system.hpp.
 #pragma once
 
 #include <trainhook/testing/memory_file_system.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of process_faults.hpp.
 #pragma once
 
 #include <trainhook/testing/process_faults.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of recording_writer.hpp.
 #pragma once
 
 #include <trainhook/testing/recording_writer.hpp>

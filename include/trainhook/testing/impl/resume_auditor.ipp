@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of resume_auditor.hpp.
 #pragma once
 
 #include <trainhook/testing/resume_auditor.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of run_steps.hpp.
 #pragma once
 
 #include <trainhook/testing/run_steps.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of scripted_session.hpp.
 #pragma once
 
 #include <trainhook/testing/scripted_session.hpp>

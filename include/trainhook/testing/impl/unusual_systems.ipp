@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of unusual_systems.hpp.
 #pragma once
 
 #include <trainhook/testing/unusual_systems.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of generators.hpp.
 #pragma once
 
 #include <trainhook/torch/generators.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of bundle_cleanup.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>

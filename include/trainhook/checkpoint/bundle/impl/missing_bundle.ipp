@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of missing_bundle.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/bundle/missing_bundle.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of tensor_bundle_format.hpp.
 #pragma once
 
 #include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>

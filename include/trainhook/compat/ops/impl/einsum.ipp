@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of einsum.hpp, and the definition of its op.
 #pragma once
 
 #include <trainhook/compat/ops/einsum.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of vector_kernels.hpp.
 #pragma once
 
 #include <trainhook/engine/kernels/vector_kernels.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of control_flow.hpp.
 #pragma once
 
 #include <trainhook/graph/ops/control_flow.hpp>

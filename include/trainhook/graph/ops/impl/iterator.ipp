@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of iterator.hpp, and the definitions of its ops.
 #pragma once
 
 #include <trainhook/graph/ops/iterator.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of shape_rules.hpp.
 #pragma once
 
 #include <trainhook/graph/ops/shape_rules.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of background_writer.hpp.
 #pragma once
 
 #include <trainhook/hooks/saving/background_writer.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of best_checkpoints.hpp.
 #pragma once
 
 #include <trainhook/hooks/saving/best_checkpoints.hpp>

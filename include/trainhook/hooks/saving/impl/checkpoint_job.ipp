@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of checkpoint_job.hpp.
 #pragma once
 
 #include <trainhook/hooks/saving/checkpoint_job.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of graph_export.hpp.
 #pragma once
 
 #include <trainhook/hooks/saving/graph_export.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of numpy_number.hpp.
 #pragma once
 
 #include <trainhook/hooks/text/numpy_number.hpp>

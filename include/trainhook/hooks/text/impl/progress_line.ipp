@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of progress_line.hpp.
 #pragma once
 
 #include <trainhook/hooks/text/progress_line.hpp>

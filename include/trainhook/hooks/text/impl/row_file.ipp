@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of row_file.hpp.
 #pragma once
 
 #include <trainhook/hooks/text/row_file.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of tensor_text.hpp.
 #pragma once
 
 #include <trainhook/hooks/text/tensor_text.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of all_reduce.hpp, and the definition of its op.
 #pragma once
 
 #include <trainhook/model/ops/all_reduce.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of batch_matmul.hpp, and the definition of its op.
 #pragma once
 
 #include <trainhook/model/ops/batch_matmul.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of conv.hpp, and the definitions of its ops.
 #pragma once
 
 #include <trainhook/model/ops/conv.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of registry.hpp.
 #pragma once
 
 #include <trainhook/model/ops/registry.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file
-/// The bodies of threaded_ranks.hpp.
 #pragma once
 
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
