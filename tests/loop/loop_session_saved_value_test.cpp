@@ -3,17 +3,23 @@
 /// Saves that take one value after the other, without a snapshot of the whole model.
 #include <trainhook/loop/loop_session.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
@@ -27,6 +33,9 @@
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
+
+#include "allocations.hpp"
+#include "temporary_folder.hpp"
 
 namespace trainhook {
 namespace {
@@ -214,6 +223,108 @@ TEST(LoopSession, RefusesACheckpointWithAStepThatNoTrainingReaches) {
   writer.finish();
   EXPECT_THROW(Saver({.file_system = &disk}).restore(loop, "run/m"), DataLossError);
   EXPECT_EQ(weight, 1.0F);
+}
+
+/// What `work` allocates.
+struct AllocationsOf {
+  template <class Work>
+  explicit AllocationsOf(Work&& work) {
+    const support::AllocationCount count;
+    work();
+    bytes = count.bytes();
+  }
+  std::size_t bytes = 0;
+};
+
+struct MemoryOfVariables : ::testing::Test {
+  static constexpr std::int64_t kRows = 16 * 1024, kColumns = 256;  // 16 MiB
+  static constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+  MemoryOfVariables() {
+    std::iota(mine.begin(), mine.end(), 0.F);
+    loop.variable(
+        "mine", mine,
+        {.shape = {kRows, kColumns}, .part_of = {.shape = {kRows + 3, kColumns}, .offset = {3, 0}, .name = "field"}});
+    loop.variable("plain", plain);
+  }
+
+  support::TemporaryFolder folder;
+  std::vector<float> mine = std::vector<float>(kRows * kColumns);
+  std::vector<float> plain = std::vector<float>(kRows * kColumns, 1);
+  LoopSession loop;
+  Saver saver;
+};
+
+TEST_F(MemoryOfVariables, IsWhereTheyAreIfThatIsRowMajor) {
+  EXPECT_EQ(static_cast<const void*>(loop.memory("mine").bytes.data()), mine.data());
+  EXPECT_EQ(loop.memory("mine").shape, (Shape{kRows, kColumns}));
+  EXPECT_EQ(loop.memory("mine").dtype, DType::Float);
+  std::vector<float> columns(6);
+  loop.variable("columns", columns, {.shape = {2, 3}, .layout = Layout::ColumnMajor});
+  const OnADevice device(loop, "device");
+  loop.state("state", columns);
+  for (const char* name : {"columns", "device", "_trainhook/state/state", "nothing"})
+    EXPECT_TRUE(loop.memory(name).bytes.empty()) << name;
+  plain.resize(5);
+  EXPECT_THROW((void)loop.memory("plain"), FailedPreconditionError);
+}
+
+TEST_F(MemoryOfVariables, IsWrittenWithoutACopyAndPartsOfTensorsAreReadToIt) {
+  const AllocationsOf of_save([&] { (void)saver.save(loop, {.save_path = folder.file("m")}); });
+  EXPECT_LT(of_save.bytes, 2 * kPiece) << "of 32 MiB";
+  plain.assign(plain.size(), 2);
+  const std::vector<float> saved = std::exchange(mine, std::vector<float>(mine.size()));
+  const AllocationsOf of_restore([&] { saver.restore(loop, folder.file("m")); });
+  EXPECT_LT(of_restore.bytes, plain.size() * sizeof(float) + 4 * kPiece) << "what is no part is read before";
+  EXPECT_EQ(mine, saved);
+  EXPECT_EQ(plain, std::vector<float>(plain.size(), 1));
+}
+
+TEST_F(MemoryOfVariables, StaysAsItIsIfAPieceIsDamaged) {
+  (void)saver.save(loop, {.save_path = folder.file("m")});
+  const std::string data = folder.file("m.data-00000-of-00001");
+  std::fstream file(data, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(data) / 3));
+  file << "damage";
+  file.close();
+  std::ranges::fill(mine, 7.F);
+  EXPECT_THROW(saver.restore(loop, folder.file("m")), DataLossError);
+  EXPECT_EQ(mine, std::vector<float>(mine.size(), 7));
+}
+
+TEST_F(MemoryOfVariables, IsFilledInTheOrderOfRegistrationAndThenInitialized) {
+  std::string trace;
+  loop.state(
+      "after", [] { return std::string("x"); }, [&](const std::string&) { trace += std::to_string(mine[1]); });
+  (void)saver.save(loop, {.save_path = folder.file("m")});
+  const auto is_initialized = [&] {
+    const std::vector<StateSpec> state = loop.state();
+    return std::ranges::find(state, std::string("mine"), &StateSpec::name)->initialized;
+  };
+  loop.open();
+  loop.close();
+  loop.open();  // from the second session on
+  std::ranges::fill(mine, 7.F);
+  EXPECT_FALSE(is_initialized());
+  saver.restore(loop, folder.file("m"));
+  EXPECT_TRUE(is_initialized());
+  EXPECT_EQ(trace, std::to_string(1.F));
+}
+
+TEST_F(MemoryOfVariables, IsCheckedForNumbersThatAreNotFinite) {
+  mine[5] = std::numeric_limits<float>::quiet_NaN();
+  Saver strict({.refuse_non_finite = true});
+  EXPECT_THAT([&] { (void)strict.save(loop, {.save_path = folder.file("m")}); },
+              ::testing::ThrowsMessage<FailedPreconditionError>(::testing::HasSubstr("element 5 of 'mine' is NaN")));
+}
+
+TEST_F(MemoryOfVariables, TakesNoValueTwiceAndNoneThatNothingFills) {
+  const std::vector<NamedTensor> none{{"mine", Tensor()}};
+  EXPECT_THROW(loop.load(none), InvalidArgumentError);
+  std::vector<float> columns(6);
+  loop.variable("columns", columns, {.shape = {2, 3}, .layout = Layout::ColumnMajor});
+  const std::vector<NamedTensor> elsewhere{{"columns", Tensor()}};
+  EXPECT_THROW(loop.load(elsewhere, [](const std::string&, std::span<std::byte>) {}), InvalidArgumentError);
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +47,11 @@ class CheckpointContents {
   /// damaged, UnimplementedError for a dtype that this library lacks.
   [[nodiscard]] virtual Tensor read(std::string_view name) const = 0;
   [[nodiscard]] virtual Tensor read(std::string_view name, const TensorSlice& region) const = 0;
+
+  /// Reads and verifies a region of a tensor into its elements `to`, which an empty `to` does not take. A format that
+  /// stores tensors in pieces holds one at a time beside them.
+  TRAINHOOK_DECL virtual void read_into(std::string_view name, const TensorSlice& region,
+                                        std::span<std::byte> to) const;
 
   /// The names that begin with `beginning`, sorted.
   [[nodiscard]] virtual std::vector<std::string> names(std::string_view beginning = {}) const = 0;

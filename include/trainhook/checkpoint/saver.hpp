@@ -142,8 +142,8 @@ class Saver {
   TRAINHOOK_DECL std::string write(const Snapshot& snapshot, const SaveRequest& request);
 
   /// Commits the current state, as `write(snapshot(session), request)` does. In a job with parts only a saver hook can.
-  /// If the session returns values one at a time, as LoopSession does, it takes no snapshot and copies only one value
-  /// at a time.
+  /// If the session returns values one at a time, as LoopSession does, it takes no snapshot, copies only one value at a
+  /// time, and none that is row-major in memory.
   TRAINHOOK_DECL std::string save(SessionRef session, const SaveRequest& request);
 
   /// Finishes the work of a killed process after its last save to this path: lists an unlisted checkpoint, removes
@@ -151,7 +151,8 @@ class Saver {
   TRAINHOOK_DECL void tidy(const std::string& save_path, const std::string& latest_filename = kLatestFilename);
 
   /// Reads and verifies the whole checkpoint, then restores the saveables, then the session. On an error no variable
-  /// changes. Partitioned variables are joined, or split as in the graph.
+  /// changes. Partitioned variables are joined, or split as in the graph. A job's parts of tensors, which may fill the
+  /// memory, are verified, and then read once more to where they are: if the disk fails only then, they are half read.
   /// @param own for a rank of a job whose variables come from the chief: the name prefix of the rank's state in the
   /// checkpoint, used instead of the chief's; variables other than strings are not read
   /// @param keeps for a rank that is new to the run: the state that keeps its value instead of getting the chief's

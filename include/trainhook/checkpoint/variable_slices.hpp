@@ -3,9 +3,11 @@
 /// VariableSlices: the variables of a graph that are parts of partitioned ones, and their form in checkpoints.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,7 @@ class CheckpointContents;
 class Graph;
 struct SaveSliceInfo;
 class Shape;
+struct StateMemory;
 struct StateSpec;
 class Tensor;
 class TensorSlice;
@@ -55,11 +58,16 @@ class VariableSlices {
   /// Stores the tensor of variable `name`: as a slice if the variable is a part, or else as a tensor. A large part of
   /// this process becomes several slices, so that processes with other parts read little more than those.
   TRAINHOOK_DECL void add(BundleWriter& writer, const std::string& name, const Tensor& tensor) const;
+  TRAINHOOK_DECL void add(BundleWriter& writer, const std::string& name, const StateMemory& elements) const;
 
   /// Reads the value of a part from a checkpoint of the whole variable, however that was partitioned when saved.
   /// @throws NotFoundError if it is missing, InvalidArgumentError if dtype or shape differ.
   [[nodiscard]] TRAINHOOK_DECL static Tensor read(const CheckpointContents& contents, const SaveSliceInfo& slice,
                                                   const StateSpec& variable);
+
+  /// The same into its elements `to`; an empty `to` is only verified.
+  TRAINHOOK_DECL static void read(const CheckpointContents& contents, const SaveSliceInfo& slice,
+                                  const StateSpec& variable, std::span<std::byte> to);
 
  private:
   std::map<std::string, std::shared_ptr<const SaveSliceInfo>, std::less<>> slices_;

@@ -3,6 +3,9 @@
 /// Saveable: state that survives a restart in the model's checkpoint.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +35,23 @@ struct StateSpec {
   bool initialized = true;    ///< whether it has a value yet
   bool is_generator = false;  ///< of random numbers
 };
+
+/// The elements of a variable where its owner has them, row-major.
+struct StateMemory {
+  DType dtype = DType::Invalid;
+  Shape shape{};
+  std::span<const std::byte> bytes{};
+};
+
+/// Those of a tensor; without bytes if they are strings.
+[[nodiscard]] inline StateMemory elements_of(const Tensor& tensor) {
+  return {.dtype = tensor.dtype(),
+          .shape = tensor.shape(),
+          .bytes = tensor.dtype() == DType::String ? std::span<const std::byte>() : tensor.bytes()};
+}
+
+/// Writes the elements of the variable `name` where they are.
+using FillMemory = std::function<void(const std::string& name, std::span<std::byte> memory)>;
 
 /// Named values that belong together: a hook's state, or a Saveable's part of a checkpoint.
 class StateValues {

@@ -43,13 +43,16 @@ class BoundState {
   /// The current value in memory that only the caller holds. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor save_once(std::string_view name);
 
+  /// The elements of a variable, if they are row-major in the memory that it was registered with.
+  [[nodiscard]] TRAINHOOK_DECL StateMemory memory(std::string_view name);
+
   /// Copies the value where it is, and returns a function that brings the copy; an empty one if it is not copied so.
   /// @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred(std::string_view name);
 
   /// Checks and decodes all entries, then loads them in the order of their registration. If the user's code fails while
-  /// loading, undoes the entries loaded before.
-  TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
+  /// loading, undoes the entries loaded before, but not what `fill` wrote: it gives their value to entries without one.
+  TRAINHOOK_DECL void load(std::span<const NamedTensor> entries, const FillMemory& fill = {});
 
  private:
   /// A new value of a variable or of other state.
@@ -77,7 +80,7 @@ class BoundState {
   /// The order of registration: the place of a variable or state, and the number of its change.
   using Order = std::vector<std::pair<std::int64_t, std::size_t>>;
 
-  TRAINHOOK_DECL static void apply(const std::vector<Change>& changes, const Order& order);
+  TRAINHOOK_DECL static void apply(const std::vector<Change>& changes, const Order& order, const FillMemory& fill);
   TRAINHOOK_DECL static void take_back(const Change& change) noexcept;
 
   std::deque<VariableBinding> variables_;

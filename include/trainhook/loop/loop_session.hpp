@@ -246,10 +246,13 @@ class LoopSession : public RunForms<LoopSession, true> {
   /// copy of the whole model. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor saved_value(std::string_view name) const;
 
+  /// A variable's elements in the memory that it was registered with; none if that is not row-major, or external.
+  [[nodiscard]] TRAINHOOK_DECL StateMemory memory(std::string_view name) const;
+
   /// One value of a snapshot, where the variable's memory makes one by itself: see ExternalVariable.
   [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred_value(std::string_view name);
 
-  TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
+  TRAINHOOK_DECL void load(std::span<const NamedTensor> entries, const FillMemory& fill = {});
   TRAINHOOK_DECL void close() noexcept;
   void run_request(const RunRequest& request, std::span<Tensor> results) { execute(request, results); }
 

@@ -12,6 +12,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/variable.hpp>
@@ -49,6 +50,9 @@ class VariableBinding {
   /// The current values in memory that only the caller holds.
   [[nodiscard]] TRAINHOOK_DECL Tensor read_once() const;
 
+  /// The values where they are, if that is row-major memory.
+  [[nodiscard]] TRAINHOOK_DECL StateMemory memory() const;
+
   /// Copies the values where they are, and returns a function that brings the copy; an empty one if there is no
   /// `snapshot`, or no room.
   [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred() const;
@@ -58,6 +62,7 @@ class VariableBinding {
 
   /// Sets the values; the variable is initialized afterwards.
   TRAINHOOK_DECL void write(const Tensor& value);
+  TRAINHOOK_DECL void fill(const FillMemory& fill);
 
   bool initialized = true;
   std::uint64_t last_load = 0;  ///< the number of the load that set its value

@@ -29,6 +29,11 @@ namespace trainhook {
 /// An engine whose snapshot copies elements may also have `saved_value(name)`, which returns one value of a snapshot
 /// without keeping a copy. A save on the caller's thread then needs memory for only one value at a time.
 ///
+/// An engine whose variables are in the memory of its caller may also have `memory(name)`, which returns the elements
+/// of a variable, none if they are not there in row-major order, and `load(entries, fill)`: to an entry without a value
+/// it gives one by `fill`, which may write half of it and throw. Saves on the caller's thread and restores of parts of
+/// tensors then need no memory for a copy.
+///
 /// An engine whose values are on a device may also have `deferred_value(name)`, which copies one value of a snapshot
 /// there, and returns a function that brings the copy to the host, on any thread, also after the session; or an empty
 /// function if it does not do so with this value, such as one of kind `Input`. A save in the background then lets

@@ -27,6 +27,8 @@ struct SessionTable {
   void (*close)(void*);
   // Null if the session has no such function:
   Tensor (*saved_value)(void*, std::string_view);
+  StateMemory (*memory)(void*, std::string_view);
+  void (*load_or_fill)(void*, std::span<const NamedTensor>, const FillMemory&);
   std::function<Tensor()> (*deferred_value)(void*, std::string_view);
   void (*set_rank)(void*, int rank, int size);
   std::string_view (*kernel_width)(void*);
@@ -59,6 +61,14 @@ inline constexpr SessionTable kSessionTable{
     [](void* session) { static_cast<S*>(session)->close(); },
     if_it_has<S, Tensor, std::string_view>(
         []<GivesSavedValues T>(T& session, std::string_view name) { return session.saved_value(name); }),
+    if_it_has<S, StateMemory, std::string_view>(
+        [](auto& session, std::string_view name) requires requires { session.memory(name); } {
+          return session.memory(name);
+        }),
+    if_it_has<S, void, std::span<const NamedTensor>, const FillMemory&>(
+        [](auto& session, std::span<const NamedTensor> entries, const FillMemory& fill) requires requires {
+          session.load(entries, fill);
+        } { session.load(entries, fill); }),
     if_it_has<S, std::function<Tensor()>, std::string_view>(
         [](auto& session, std::string_view name) requires requires { session.deferred_value(name); } {
           return session.deferred_value(name);
@@ -93,6 +103,16 @@ class SessionRef : public RunForms<SessionRef, true> {
   /// True if the session has a `saved_value`.
   [[nodiscard]] bool gives_saved_values() const noexcept { return table_->saved_value != nullptr; }
   [[nodiscard]] Tensor saved_value(std::string_view name) const { return table_->saved_value(session_, name); }
+
+  /// The session's `memory` of a variable; none if it has no such function.
+  [[nodiscard]] StateMemory memory(std::string_view name) const {
+    return table_->memory == nullptr ? StateMemory() : table_->memory(session_, name);
+  }
+
+  /// For entries without a value, which only a session with a `memory` of them takes.
+  void load(std::span<const NamedTensor> entries, const FillMemory& fill) const {
+    table_->load_or_fill(session_, entries, fill);
+  }
 
   /// The session's `deferred_value`; an empty function if it has none.
   [[nodiscard]] std::function<Tensor()> deferred_value(std::string_view name) const {

@@ -16,6 +16,7 @@
 #include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -59,6 +60,10 @@ class BundleReader {
   /// for a region outside of the tensor.
   [[nodiscard]] TRAINHOOK_DECL Tensor get_tensor(std::string_view name, const TensorSlice& slice) const;
 
+  /// Reads and verifies a region of a tensor as above into its elements `to`, row-major and not strings, and holds one
+  /// stored slice at a time beside them. An empty `to` is only verified. @throws as above.
+  TRAINHOOK_DECL void get_tensor(std::string_view name, const TensorSlice& slice, std::span<std::byte> to) const;
+
   /// Reads and verifies every tensor whose name starts with `beginning`, except those of dtypes that this library
   /// lacks. @throws as `get_tensor`.
   TRAINHOOK_DECL void(verify)(std::string_view beginning = {}) const;
@@ -85,6 +90,13 @@ class BundleReader {
   /// Assembles a region from the slices that overlap it.
   [[nodiscard]] TRAINHOOK_DECL Tensor join(std::string_view name, const BundleEntry& entry,
                                            const TensorSlice& wanted) const;
+
+  /// Takes a piece of a tensor, its place in that, and the region that is wanted.
+  using TakePiece = void(const Tensor& piece, const TensorSlice& place, const TensorSlice& region);
+
+  /// Reads the slices that overlap a region, one after the other. @throws NotFoundError if they lack elements of it.
+  TRAINHOOK_DECL void read_pieces(std::string_view name, const BundleEntry& entry, const TensorSlice& wanted,
+                                  FunctionRef<TakePiece> take) const;
 
   TRAINHOOK_DECL static void copy(const Tensor& from, const TensorSlice& from_region, Tensor& to,
                                   const TensorSlice& to_region);

@@ -18,8 +18,10 @@
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/process_mark.hpp>
+#include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/io/crc32c.hpp>
@@ -92,6 +94,10 @@ class BundleWriter {
   TRAINHOOK_DECL void add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
                                 const Tensor& tensor);
 
+  /// The same for row-major elements in other memory, which must not change during the call.
+  TRAINHOOK_DECL void add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
+                                const StateMemory& elements);
+
   /// Writes a file, for example `.meta`, that is committed together with the bundle.
   TRAINHOOK_DECL void add_side_file(const std::string& suffix, std::string_view contents);
 
@@ -135,6 +141,13 @@ class BundleWriter {
 
   TRAINHOOK_DECL void begin_shard(std::uint32_t number);
   TRAINHOOK_DECL void finish_shard();
+
+  /// @throws InvalidArgumentError unless the elements have as many bytes as their dtype and shape say.
+  TRAINHOOK_DECL void check_bytes(const std::string& name, const StateMemory& elements) const;
+
+  /// Checks a slice of `shape`, runs `write` with the key of its entry, and adds it to the entry of the tensor.
+  TRAINHOOK_DECL void store_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
+                                  DType dtype, const Shape& shape, FunctionRef<void(const std::string& key)> write);
 
   /// `what` names the tensor in errors.
   TRAINHOOK_DECL void store(const std::string& what, const std::string& key, const Tensor& tensor);

@@ -3,6 +3,8 @@
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 
+#include <algorithm>
+
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/error.hpp>
@@ -24,6 +26,9 @@ class BundleContents final : public CheckpointContents {
   [[nodiscard]] Tensor read(std::string_view name) const override { return reader_.get_tensor(name); }
   [[nodiscard]] Tensor read(std::string_view name, const TensorSlice& region) const override {
     return reader_.get_tensor(name, region);
+  }
+  void read_into(std::string_view name, const TensorSlice& region, std::span<std::byte> to) const override {
+    reader_.get_tensor(name, region, to);
   }
   [[nodiscard]] std::vector<std::string> names(std::string_view beginning) const override {
     std::vector<std::string> names;
@@ -63,6 +68,11 @@ std::optional<CheckpointContents::Entry> find_readable(const CheckpointContents&
 namespace trainhook {
 
 CheckpointContents::~CheckpointContents() = default;
+
+void CheckpointContents::read_into(std::string_view name, const TensorSlice& region, std::span<std::byte> to) const {
+  const Tensor value = read(name, region);
+  if (!to.empty()) std::ranges::copy(value.bytes(), to.begin());
+}
 
 std::unique_ptr<CheckpointContents> open_bundle(const std::string& path, FileSystem& file_system, BundleFiles files) {
   return std::make_unique<detail::BundleContents>(path, file_system, files);

@@ -23,23 +23,23 @@ std::optional<std::size_t> first_with_exponent(std::span<const std::byte> bytes,
   return std::nullopt;
 }
 
-std::optional<std::size_t> first_non_finite(const Tensor& tensor) {
+std::optional<std::size_t> first_non_finite(const StateMemory& elements) {
   constexpr std::uint32_t kFloat = 0x7f800000;
   constexpr std::uint64_t kDouble = 0x7ff0000000000000;
   const auto half = [](std::optional<std::size_t> place) { return place ? std::optional(*place / 2) : place; };
-  switch (tensor.dtype()) {
-    case DType::Half: return first_with_exponent(tensor.bytes(), std::uint16_t{0x7c00});
-    case DType::BFloat16: return first_with_exponent(tensor.bytes(), std::uint16_t{0x7f80});
-    case DType::Float: return first_with_exponent(tensor.bytes(), kFloat);
-    case DType::Double: return first_with_exponent(tensor.bytes(), kDouble);
-    case DType::Complex64: return half(first_with_exponent(tensor.bytes(), kFloat));
-    case DType::Complex128: return half(first_with_exponent(tensor.bytes(), kDouble));
+  switch (elements.dtype) {
+    case DType::Half: return first_with_exponent(elements.bytes, std::uint16_t{0x7c00});
+    case DType::BFloat16: return first_with_exponent(elements.bytes, std::uint16_t{0x7f80});
+    case DType::Float: return first_with_exponent(elements.bytes, kFloat);
+    case DType::Double: return first_with_exponent(elements.bytes, kDouble);
+    case DType::Complex64: return half(first_with_exponent(elements.bytes, kFloat));
+    case DType::Complex128: return half(first_with_exponent(elements.bytes, kDouble));
     default: return std::nullopt;
   }
 }
 
-void expect_finite(const std::string& name, const Tensor& tensor, const std::string& prefix) {
-  const auto place = first_non_finite(tensor);
+void expect_finite(const std::string& name, const StateMemory& elements, const std::string& prefix) {
+  const auto place = first_non_finite(elements);
   if (!place) return;
   throw FailedPreconditionError(
       "checkpoint {} is not written: element {} of '{}' is NaN or infinite, and refuse_non_finite is set; go back to "

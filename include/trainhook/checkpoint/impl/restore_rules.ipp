@@ -149,6 +149,12 @@ class FittedContents final : public CheckpointContents {
     return part != nullptr ? converted(*part, std::move(value)) : value;
   }
 
+  void read_into(std::string_view name, const TensorSlice& region, std::span<std::byte> to) const override {
+    if (rules_.cast) return CheckpointContents::read_into(name, region, to);
+    static_cast<void>(find_part(name, &region));
+    original_.read_into(original_name(name), region, to);
+  }
+
   [[nodiscard]] std::vector<std::string> names(std::string_view beginning) const override {
     std::vector<std::string> names;
     for (auto each = originals_.lower_bound(beginning); each != originals_.end() && each->first.starts_with(beginning);

@@ -171,15 +171,23 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
                                                   (request.others != nullptr && request.others->have_regions()),
                                  .part = request.others != nullptr ? &request.others->own() : nullptr});
     const auto add = [&](const std::string& name, const Tensor& tensor) {
-      if (options_.refuse_non_finite) detail::expect_finite(name, tensor, prefix);
+      if (options_.refuse_non_finite) detail::expect_finite(name, elements_of(tensor), prefix);
       snapshot.slices.add(writer, name, tensor);
+    };
+    const auto add_present = [&](const std::string& name) {
+      const StateMemory elements = session.memory(name);
+      if (elements.bytes.empty()) return add(name, session.saved_value(name));
+      if (options_.refuse_non_finite) detail::expect_finite(name, elements, prefix);
+      snapshot.slices.add(writer, name, elements);
     };
     for (std::size_t i = 0; i < snapshot.entries.size(); ++i) {
       const auto& [name, value] = snapshot.entries[i];
       if (i < snapshot.later.size() && snapshot.later[i]) {
         add(name, snapshot.later[i]());
+      } else if (session.has_value() && !value.has_value()) {
+        add_present(name);
       } else {
-        add(name, session.has_value() && !value.has_value() ? session.saved_value(name) : value);
+        add(name, value);
       }
     }
     for (const NamedTensor& entry : request.extra) add(entry.name, entry.tensor);

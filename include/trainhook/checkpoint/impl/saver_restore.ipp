@@ -4,6 +4,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -76,6 +77,7 @@ void Saver::restore(SessionRef session, const CheckpointSource& from, const std:
 void Saver::restore(SessionRef session, const CheckpointContents& contents, const std::string& own,
                     const std::function<bool(const std::string& name)>& keeps, bool resumes) const {
   std::vector<NamedTensor> staged;
+  std::map<std::string, const StateSpec*> filled;  // parts of tensors whose values have no room here
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
   const detail::VariableSlices slices(session.graph());
@@ -94,7 +96,14 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
     if (is_kept(spec.name) || contents.keeps_initial(spec.name)) continue;
     if (const SaveSliceInfo* slice = slices.find(spec.name);
         slice != nullptr && (slice->is_own || !contents.find(spec.name))) {
-      staged.push_back({spec.name, detail::VariableSlices::read(contents, *slice, spec)});
+      Tensor value;
+      if (slice->is_own && !session.memory(spec.name).bytes.empty()) {
+        detail::VariableSlices::read(contents, *slice, spec, {});
+        filled.emplace(spec.name, &spec);
+      } else {
+        value = detail::VariableSlices::read(contents, *slice, spec);
+      }
+      staged.push_back({spec.name, std::move(value)});
       taken.push_back(slice->full_name);
     } else if (const auto key = find_entry(contents, spec, own, may_lack_generators)) {
       staged.push_back({spec.name, contents.read(*key)});
@@ -124,7 +133,14 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
     for (const auto& one : states) {
       detail::call_of_user("load of Saveable", one.first->name(), [&] { one.first->load(one.second); });
     }
-    session.load(staged);
+    const auto fill = [&](const std::string& name, std::span<std::byte> memory) {
+      detail::VariableSlices::read(contents, *slices.find(name), *filled.at(name), memory);
+    };
+    if (filled.empty()) {
+      session.load(staged);
+    } else {
+      session.load(staged, fill);
+    }
   } catch (...) { detail::rethrow_in_context(fmt::format("restoring {}", contents.path())); }
   if (own.empty()) set_left_over(contents, std::move(taken));
   if (!kept.empty())

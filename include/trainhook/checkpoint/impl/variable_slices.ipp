@@ -60,46 +60,67 @@ BundleFiles VariableSlices::files_of_restore(bool is_first) const {
 }
 
 // Stores slices of at least 1 MiB, at most 1024 of them, cut along the first dimension of more than one element.
-inline void add_pieces(BundleWriter& writer, const SaveSliceInfo& part, const Tensor& tensor) {
-  const std::uint64_t piece_bytes = (std::max)(std::uint64_t{1} << 20, tensor.byte_size() / 1024);
+inline void add_pieces(BundleWriter& writer, const SaveSliceInfo& part, const StateMemory& elements) {
+  const Shape full = full_shape_of(part);
   const TensorSlice region = region_of(part);
+  const std::uint64_t bytes = elements.bytes.size();
+  const std::uint64_t piece_bytes = (std::max)(std::uint64_t{1} << 20, bytes / 1024);
   std::vector<TensorSlice::Extent> piece(region.extents().begin(), region.extents().end());
   const auto axis = std::ranges::find_if(piece, [](const TensorSlice::Extent& extent) { return extent.length > 1; });
-  if (tensor.byte_size() <= piece_bytes || axis == piece.end() || tensor.dtype() == DType::String)
-    return writer.add_slice(part.full_name, full_shape_of(part), region, tensor);
+  if (bytes <= piece_bytes || axis == piece.end()) return writer.add_slice(part.full_name, full, region, elements);
   const TensorSlice::Extent all = *axis;
-  const std::uint64_t row_bytes = tensor.byte_size() / static_cast<std::uint64_t>(all.length);
+  const std::uint64_t row_bytes = bytes / static_cast<std::uint64_t>(all.length);
   const auto rows = static_cast<std::int64_t>((std::max)(piece_bytes / row_bytes, std::uint64_t{1}));
   for (std::int64_t row = 0; row < all.length; row += rows) {
     *axis = {.start = all.start + row, .length = (std::min)(rows, all.length - row)};
     const TensorSlice slice(piece);
-    Tensor values = Tensor::uninitialized(tensor.dtype(), slice.shape_in(full_shape_of(part)));
-    std::ranges::copy(tensor.bytes().subspan(static_cast<std::size_t>(row) * row_bytes, values.byte_size()),
-                      values.overwrite_bytes().begin());
-    writer.add_slice(part.full_name, full_shape_of(part), slice, values);
+    writer.add_slice(part.full_name, full, slice,
+                     {.dtype = elements.dtype,
+                      .shape = slice.shape_in(full),
+                      .bytes = elements.bytes.subspan(static_cast<std::size_t>(row) * row_bytes,
+                                                      static_cast<std::size_t>(axis->length) * row_bytes)});
   }
 }
 
 void VariableSlices::add(BundleWriter& writer, const std::string& name, const Tensor& tensor) const {
   const SaveSliceInfo* const slice = find(name);
   if (slice == nullptr) return writer.add(name, tensor);
-  if (!slice->is_own) return writer.add_slice(slice->full_name, full_shape_of(*slice), region_of(*slice), tensor);
-  if (tensor.num_elements() > 0) add_pieces(writer, *slice, tensor);
+  if (tensor.has_value() && tensor.dtype() != DType::String) return add(writer, name, elements_of(tensor));
+  if (slice->is_own && tensor.num_elements() == 0) return;
+  writer.add_slice(slice->full_name, full_shape_of(*slice), region_of(*slice), tensor);
+}
+
+void VariableSlices::add(BundleWriter& writer, const std::string& name, const StateMemory& elements) const {
+  const SaveSliceInfo* const slice = find(name);
+  if (slice == nullptr) return writer.add(name, elements.dtype, elements.shape, elements.bytes);
+  if (!slice->is_own) return writer.add_slice(slice->full_name, full_shape_of(*slice), region_of(*slice), elements);
+  if (!elements.bytes.empty()) add_pieces(writer, *slice, elements);
+}
+
+// The part's tensor as `contents` has it. @throws as `read`.
+inline void expect_tensor_of(const CheckpointContents& contents, const SaveSliceInfo& slice,
+                             const StateSpec& variable) {
+  const auto whole = find_readable(contents, slice.full_name);
+  if (!whole) contents.refuse(slice.full_name);
+  const Shape full = full_shape_of(slice);
+  if (whole->dtype == variable.dtype && whole->shape == full) return;
+  throw InvalidArgumentError(
+      "variable '{}' is a part of '{}', which is {}{} in the model and {}{} in checkpoint {}; restore it into a "
+      "model whose parts are of the same tensor",
+      variable.name, slice.full_name, variable.dtype, full, whole->dtype, whole->shape, contents.path());
 }
 
 Tensor VariableSlices::read(const CheckpointContents& contents, const SaveSliceInfo& slice, const StateSpec& variable) {
   if (slice.is_own && variable.shape.known().num_elements() == 0)
     return Tensor::uninitialized(variable.dtype, variable.shape.known());
-  const auto whole = find_readable(contents, slice.full_name);
-  if (!whole) contents.refuse(slice.full_name);
-  const Shape full = full_shape_of(slice);
-  if (whole->dtype != variable.dtype || whole->shape != full) {
-    throw InvalidArgumentError(
-        "variable '{}' is a part of '{}', which is {}{} in the model and {}{} in checkpoint {}; restore it into a "
-        "model whose parts are of the same tensor",
-        variable.name, slice.full_name, variable.dtype, full, whole->dtype, whole->shape, contents.path());
-  }
+  expect_tensor_of(contents, slice, variable);
   return contents.read(slice.full_name, region_of(slice));
+}
+
+void VariableSlices::read(const CheckpointContents& contents, const SaveSliceInfo& slice, const StateSpec& variable,
+                          std::span<std::byte> to) {
+  expect_tensor_of(contents, slice, variable);
+  contents.read_into(slice.full_name, region_of(slice), to);
 }
 
 }  // namespace trainhook::detail

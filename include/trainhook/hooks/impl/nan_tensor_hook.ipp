@@ -40,7 +40,7 @@ void NanTensorHook::begin(Graph& graph) {
 
 void NanTensorHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   for (std::size_t i = 0; i < values.results.size(); ++i) {
-    if (const std::optional<std::size_t> place = detail::first_non_finite(values.results[i])) {
+    if (const std::optional<std::size_t> place = detail::first_non_finite(elements_of(values.results[i]))) {
       report(context, i, values.results[i], *place);
       return;
     }

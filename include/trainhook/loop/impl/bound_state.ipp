@@ -71,13 +71,18 @@ Tensor BoundState::save_once(std::string_view name) {
   return state_called(name).save();
 }
 
+StateMemory BoundState::memory(std::string_view name) {
+  const VariableBinding* const variable = find_variable(name);
+  return variable != nullptr ? variable->memory() : StateMemory();
+}
+
 std::function<Tensor()> BoundState::deferred(std::string_view name) {
   if (const VariableBinding* variable = find_variable(name)) return variable->deferred();
   const StateBinding& state = state_called(name);
   return state.snapshot ? state.snapshot() : nullptr;
 }
 
-void BoundState::load(std::span<const NamedTensor> entries) {
+void BoundState::load(std::span<const NamedTensor> entries, const FillMemory& fill) {
   std::vector<Change> changes(entries.size());
   Order order;
   order.reserve(entries.size());
@@ -88,7 +93,8 @@ void BoundState::load(std::span<const NamedTensor> entries) {
   for (const NamedTensor& entry : entries) {
     if (VariableBinding* variable = find_variable(entry.name)) {
       expect_first(variable->last_load, entry.name);
-      variable->validate(entry.tensor);
+      const bool is_filled = fill && !entry.tensor.has_value() && !variable->memory().bytes.empty();
+      if (!is_filled) variable->validate(entry.tensor);
       Change& change = changes[order.size()];
       order.emplace_back(variable->place, order.size());
       change.value = &entry.tensor;
@@ -107,7 +113,7 @@ void BoundState::load(std::span<const NamedTensor> entries) {
   std::size_t to_keep = order.size();
   while (to_keep > 0 && !changes[order[to_keep - 1].second].may_fail()) --to_keep;
   for (std::size_t i = 0; i < to_keep; ++i) changes[order[i].second].keep_old_value();
-  apply(changes, order);
+  apply(changes, order, fill);
 }
 
 VariableBinding* BoundState::find_variable(std::string_view name) noexcept {
@@ -139,19 +145,21 @@ void BoundState::Change::keep_old_value() {
   }
 }
 
-void BoundState::apply(const std::vector<Change>& changes, const Order& order) {
+void BoundState::apply(const std::vector<Change>& changes, const Order& order, const FillMemory& fill) {
   std::size_t next = 0;
   try {
     for (; next < order.size(); ++next) {
       const Change& change = changes[order[next].second];
-      if (change.variable != nullptr) {
+      if (change.variable != nullptr && change.value->has_value()) {
         change.variable->write(*change.value);
+      } else if (change.variable != nullptr) {
+        change.variable->fill(fill);
       } else {
         change.commit();
       }
     }
     for (const Change& change : changes) {  // a function may have changed the memory of what came before it
-      if (change.variable != nullptr) change.variable->validate(*change.value);
+      if (change.variable != nullptr && change.value->has_value()) change.variable->validate(*change.value);
     }
   } catch (...) {
     const std::size_t changed = (std::min)(next + 1, order.size());  // the one that failed may be half done

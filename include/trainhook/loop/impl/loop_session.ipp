@@ -90,7 +90,9 @@ Graph& LoopSession::graph() noexcept { return impl_->graph; }
 
 std::vector<StateSpec> LoopSession::state() const { return impl_->bound.specs(); }
 
-void LoopSession::load(std::span<const NamedTensor> entries) { impl_->bound.load(entries); }
+void LoopSession::load(std::span<const NamedTensor> entries, const FillMemory& fill) {
+  impl_->bound.load(entries, fill);
+}
 
 void LoopSession::close() noexcept {
   impl_->is_closed = true;
@@ -172,6 +174,8 @@ std::vector<NamedTensor> LoopSession::snapshot(std::span<const std::string> name
 }
 
 Tensor LoopSession::saved_value(std::string_view name) const { return impl_->bound.save_once(name); }
+
+StateMemory LoopSession::memory(std::string_view name) const { return impl_->bound.memory(name); }
 
 std::function<Tensor()> LoopSession::deferred_value(std::string_view name) { return impl_->bound.deferred(name); }
 

@@ -60,6 +60,11 @@ Tensor VariableBinding::read_once() const {
   return values;
 }
 
+StateMemory VariableBinding::memory() const {
+  if (!memory_ || layout_ != Layout::RowMajor) return {};
+  return {.dtype = dtype(), .shape = shape_, .bytes = memory_()};
+}
+
 std::function<Tensor()> VariableBinding::deferred() const {
   if (!external_.snapshot) return {};
   const char* const kWhat = "the snapshot function of variable";
@@ -94,6 +99,11 @@ void VariableBinding::write(const Tensor& value) {
   } else {
     call_of_user("the write function of variable", name(), [&] { external_.write(value.bytes()); });
   }
+  initialized = true;
+}
+
+void VariableBinding::fill(const FillMemory& fill) {
+  fill(name(), memory_());
   initialized = true;
 }
 

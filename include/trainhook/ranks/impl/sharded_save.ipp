@@ -175,9 +175,17 @@ std::string ShardOfRank::write(SessionRef session, const ShardedSave& save, cons
   writer_ =
       std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = &part_});
   for (const auto& [name, later] : values) {
+    const auto add = [&, this](const auto& value, const StateMemory& elements) {
+      if (save.refuse_non_finite) expect_finite(name, elements, save.prefix);
+      slices.add(*writer_, name, value);
+    };
+    const StateMemory present = later ? StateMemory() : session.memory(name);
+    if (!present.bytes.empty()) {
+      add(present, present);
+      continue;
+    }
     const Tensor value = later ? later() : value_to_write(session, name, false)();
-    if (save.refuse_non_finite) expect_finite(name, value, save.prefix);
-    slices.add(*writer_, name, value);
+    add(value, elements_of(value));
   }
   return writer_->finish_part();
 }

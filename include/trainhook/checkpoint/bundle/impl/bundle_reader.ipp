@@ -71,6 +71,18 @@ Tensor BundleReader::get_tensor(std::string_view name, const TensorSlice& slice)
   return part;
 }
 
+void BundleReader::get_tensor(std::string_view name, const TensorSlice& slice, std::span<std::byte> to) const {
+  const BundleEntry& entry = readable_entry(name);
+  if (entry.slices.empty()) {
+    const Tensor part = get_tensor(name, slice);
+    if (!to.empty()) std::ranges::copy(part.bytes(), to.begin());
+    return;
+  }
+  read_pieces(name, entry, slice, [&](const Tensor& piece, const TensorSlice& place, const TensorSlice& region) {
+    if (!to.empty()) detail::copy_shared(piece.bytes(), place, to, region, dtype_size(entry.dtype));
+  });
+}
+
 void(BundleReader::verify)(std::string_view name, const TensorSlice& region) const {
   const BundleEntry& entry = readable_entry(name);
   const TensorSlice wanted = region.within(entry.shape);
@@ -167,26 +179,33 @@ Tensor BundleReader::read_slice(std::string_view name, const TensorSlice& slice)
 }
 
 Tensor BundleReader::join(std::string_view name, const BundleEntry& entry, const TensorSlice& wanted) const {
+  Tensor tensor = Tensor::uninitialized(entry.dtype, wanted.shape_in(entry.shape));
+  read_pieces(name, entry, wanted, [&](const Tensor& piece, const TensorSlice& place, const TensorSlice& region) {
+    if (place == region) {
+      tensor = piece;
+    } else {
+      copy(piece, place, tensor, region);
+    }
+  });
+  return tensor;
+}
+
+void BundleReader::read_pieces(std::string_view name, const BundleEntry& entry, const TensorSlice& wanted,
+                               FunctionRef<TakePiece> take) const {
   const TensorSlice region = wanted.within(entry.shape);
-  const Shape shape = wanted.shape_in(entry.shape);
+  const std::int64_t elements = wanted.shape_in(entry.shape).num_elements();
   const detail::Regions& regions = regions_.find(name)->second;
   const std::vector<std::size_t> pieces = regions.meeting(region);
   std::int64_t stored = 0;  // no two slices share an element
   for (const std::size_t piece : pieces)
     stored += detail::intersection(regions[piece], region)->shape_in(entry.shape).num_elements();
-  if (stored != shape.num_elements()) {
+  if (stored != elements) {
     throw NotFoundError(
         "checkpoint {} holds {} of the {} elements of tensor {}{} slice {}; it was saved without some of its {} slices "
         "(the first is {}): save them all, or read a region that they have",
-        prefix_, stored, shape.num_elements(), name, entry.shape, wanted, entry.slices.size(), entry.slices.front());
+        prefix_, stored, elements, name, entry.shape, wanted, entry.slices.size(), entry.slices.front());
   }
-  Tensor tensor = Tensor::uninitialized(entry.dtype, shape);
-  for (const std::size_t piece : pieces) {
-    const Tensor part = read_slice(name, entry.slices[piece]);
-    if (regions[piece] == region) return part;
-    copy(part, regions[piece], tensor, region);
-  }
-  return tensor;
+  for (const std::size_t piece : pieces) take(read_slice(name, entry.slices[piece]), regions[piece], region);
 }
 
 void BundleReader::copy(const Tensor& from, const TensorSlice& from_region, Tensor& to, const TensorSlice& to_region) {

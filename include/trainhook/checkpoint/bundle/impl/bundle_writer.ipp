@@ -50,17 +50,27 @@ void BundleWriter::add(const std::string& name, const Tensor& tensor) {
 }
 
 void BundleWriter::add(const std::string& name, DType dtype, const Shape& shape, std::span<const std::byte> elements) {
-  if (dtype_size(dtype) == 0 ||
-      elements.size() / dtype_size(dtype) != static_cast<std::uint64_t>(shape.num_elements()) ||
-      elements.size() % dtype_size(dtype) != 0) {
-    throw InvalidArgumentError("tensor {}: {} bytes are not {}{}", name, elements.size(), dtype, shape);
-  }
+  check_bytes(name, {.dtype = dtype, .shape = shape, .bytes = elements});
   check_name(name);
   store(name, dtype, shape, [&] { return append(0, elements); });
 }
 
 void BundleWriter::add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
                              const Tensor& tensor) {
+  store_slice(name, full_shape, slice, tensor.dtype(), tensor.shape(),
+              [&](const std::string& key) { store(name, key, tensor); });
+}
+
+void BundleWriter::add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
+                             const StateMemory& elements) {
+  check_bytes(name, elements);
+  const auto& [dtype, shape, bytes] = elements;
+  store_slice(name, full_shape, slice, dtype, shape,
+              [&](const std::string& key) { store(key, dtype, shape, [&] { return append(0, bytes); }); });
+}
+
+void BundleWriter::store_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice, DType dtype,
+                               const Shape& shape, FunctionRef<void(const std::string& key)> write) {
   expect_open();
   check_name(name);
   const auto refuse = [&](std::string_view problem) {
@@ -70,25 +80,25 @@ void BundleWriter::add_slice(const std::string& name, const Shape& full_shape, c
   try {
     static_cast<void>(slice.within(full_shape));
   } catch (const InvalidArgumentError& error) { refuse(fmt::format("cannot be stored: {}", error.what())); }
-  if (slice.shape_in(full_shape) != tensor.shape())
-    refuse(fmt::format("has shape {}, not {}", slice.shape_in(full_shape), tensor.shape()));
-  if (tensor.shape() == full_shape) return add(name, tensor);
-  if (tensor.num_elements() == 0) refuse("has no elements; store such a tensor whole");
+  if (slice.shape_in(full_shape) != shape)
+    refuse(fmt::format("has shape {}, not {}", slice.shape_in(full_shape), shape));
+  if (shape == full_shape) return write(name);
+  if (shape.num_elements() == 0) refuse("has no elements; store such a tensor whole");
   const auto found = entries_.find(name);
   if (found != entries_.end()) {
     const BundleEntry& entry = found->second;
     if (entry.slices.empty()) refuse("comes after all of the tensor");
-    if (entry.dtype != tensor.dtype() || entry.shape != full_shape) {
-      refuse(fmt::format("is of {}; slices before it were of {}{}", tensor.dtype(), entry.dtype, entry.shape));
+    if (entry.dtype != dtype || entry.shape != full_shape) {
+      refuse(fmt::format("is of {}; slices before it were of {}{}", dtype, entry.dtype, entry.shape));
     }
     for (const TensorSlice& other : entry.slices) {
       if (detail::intersection(slice.within(full_shape), other.within(full_shape)))
         refuse(fmt::format("overlaps slice {}", other));
     }
   }
-  store(fmt::format("{} slice {}", name, slice), detail::slice_key(name, slice), tensor);
+  write(detail::slice_key(name, slice));
   BundleEntry& entry = entries_[name];
-  entry.dtype = tensor.dtype();
+  entry.dtype = dtype;
   entry.shape = full_shape;
   entry.slices.push_back(slice);
 }
@@ -164,6 +174,15 @@ void BundleWriter::check_name(const std::string& name) const {
   if (name.empty() || name.front() == '\0') {
     throw InvalidArgumentError("a tensor of checkpoint {} needs a name, and one that does not begin with NUL", prefix_);
   }
+}
+
+void BundleWriter::check_bytes(const std::string& name, const StateMemory& elements) const {
+  const auto& [dtype, shape, bytes] = elements;
+  const std::size_t size = dtype_size(dtype);
+  if (size != 0 && bytes.size() % size == 0 && bytes.size() / size == static_cast<std::uint64_t>(shape.num_elements()))
+    return;
+  throw InvalidArgumentError("tensor {} of checkpoint {}: {} bytes are not {}{}", name, prefix_, bytes.size(), dtype,
+                             shape);
 }
 
 void BundleWriter::expect_complete() const {
