@@ -116,6 +116,19 @@ TEST(AsyncCheckpointSaverHook, A01_SavesTheLastStepAndTellsListeners) {
   EXPECT_EQ(std::ranges::count(told, '\n'), 2 + 2 * 21) << "begin, end, and two for each of 21 saves";
 }
 
+TEST(AsyncCheckpointSaverHook, SaysWhatASaveCostAndThatTheLoopDidNotWaitForTheDisk) {
+  Training training;
+  training.slow_disk.set_callback([&training](testing::FileOperation operation, const std::string& path) {
+    if (operation == testing::FileOperation::Sync && path.find(".data") != std::string::npos) training.advance_clock(3);
+  });
+  training.add_saver({.save_steps = 5});
+  training.start();
+  training.hook->wait_until_written();
+  training.run(1);
+  EXPECT_EQ(training.log.lines.back(),
+            "I Saved run/model.ckpt-0: 8 bytes written in 0.000 s, synced in 3.000 s; the loop waited 0.000 s.");
+}
+
 /// Holds the writing thread before it has done anything at all.
 struct Held final : CheckpointCompanion {
   explicit Held(Gate& the_gate) : gate(the_gate) {}

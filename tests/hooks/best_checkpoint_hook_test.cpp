@@ -94,13 +94,14 @@ TEST(BestCheckpointHook, SaysWhatItSavesAndRemoves) {
   training.train({1, 3, 2});
   EXPECT_THAT(
       log.lines,
-      ElementsAre("I BestCheckpointHook: eval/loss = 1 at step 1 is the best so far; saved as best/model.ckpt-1.",
+      ElementsAre("I BestCheckpointHook: eval/loss = 1 at step 1 is the best so far; saved as best/model.ckpt-1: 8 "
+                  "bytes written in 0.000 s, synced in 0.000 s; the loop waited 0.000 s.",
                   "I BestCheckpointHook: eval/loss = 3 at step 2 is among the best 2; saved as "
-                  "best/model.ckpt-2.",
+                  "best/model.ckpt-2: 8 bytes written in 0.000 s, synced in 0.000 s; the loop waited 0.000 s.",
                   "I BestCheckpointHook: removed best/model.ckpt-2, whose eval/loss of 3 is no longer among "
                   "the best 2.",
                   "I BestCheckpointHook: eval/loss = 2 at step 3 is among the best 2; saved as "
-                  "best/model.ckpt-3."));
+                  "best/model.ckpt-3: 8 bytes written in 0.000 s, synced in 0.000 s; the loop waited 0.000 s."));
 }
 
 TEST(BestCheckpointHook, TheStateFileListsTheBestAsTheNewest) {

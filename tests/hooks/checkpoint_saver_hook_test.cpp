@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <expect_error.hpp>
@@ -25,6 +26,7 @@
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
+#include <trainhook/testing/recording_writer.hpp>
 
 #include "training_double.hpp"
 
@@ -811,6 +813,49 @@ TEST(CheckpointSaverHook, S21_EventsAreInTheFileBeforeTheCheckpointIs) {
   training.writers.at("logs").add_scalar("loss", 0.5, 1);
   training.run(2);
   EXPECT_EQ(seen, Lines{"1 loss=0.5"});
+}
+
+/// A disk on which each write of data takes two seconds, and their sync three.
+struct SlowDisk {
+  explicit SlowDisk(support::Outside& outside) : disk(outside.disk) {
+    disk.set_callback([&outside](testing::FileOperation operation, const std::string& path) {
+      if (path.find(".data") == std::string::npos) return;
+      if (operation == testing::FileOperation::Append) outside.advance_clock(2);
+      if (operation == testing::FileOperation::Sync) outside.advance_clock(3);
+    });
+  }
+  testing::FaultyFileSystem disk;
+  std::shared_ptr<Saver> saver = std::make_shared<Saver>(SaverOptions{.file_system = &disk});
+};
+
+TEST(CheckpointSaverHook, SaysWhatASaveCost) {
+  const support::LogLines log;
+  Alone training;
+  training.script.variable("weights", Tensor(DType::Float, {1 << 18}));  // too large to wait for others before a write
+  const SlowDisk slow(training);
+  training.add_saver({.save_steps = 5, .saver = slow.saver});
+  training.start();
+  EXPECT_THAT(log.lines, ::testing::ElementsAre(
+                             "I Saving checkpoints for 0 into run/model.ckpt.",
+                             "I Saved run/model.ckpt-0: 1048584 bytes written in 4.000 s, synced in 3.000 s; the loop "
+                             "waited 7.000 s."));
+  EXPECT_THAT(testing::event_lines(training.disk, "run"),
+              ::testing::Not(::testing::Contains(::testing::HasSubstr("checkpoint/"))));
+}
+
+TEST(CheckpointSaverHook, WritesWhatASaveCostAsScalarsIfItIsAsked) {
+  Alone training;
+  training.script.variable("weights", Tensor(DType::Float, {1 << 18}));  // too large to wait for others before a write
+  const SlowDisk slow(training);
+  training.add_saver({.save_steps = 5, .saver = slow.saver, .save_graph_def = false, .save_cost_summaries = true});
+  training.start();
+  training.run(5);
+  training.end();
+  std::vector<std::string> scalars = testing::event_lines(training.disk, "run");
+  std::erase_if(scalars, [](const std::string& line) { return line.find("checkpoint/") == std::string::npos; });
+  EXPECT_EQ(scalars, (Lines{"0 checkpoint/blocked_secs=7", "0 checkpoint/write_secs=4", "0 checkpoint/sync_secs=3",
+                            "0 checkpoint/bytes=1048584", "5 checkpoint/blocked_secs=7", "5 checkpoint/write_secs=4",
+                            "5 checkpoint/sync_secs=3", "5 checkpoint/bytes=1048584"}));
 }
 
 TEST(CheckpointSaverHook, RunsInTheLastPhase) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -185,6 +186,19 @@ TEST_F(DeferredValue, IsNotTakenForAnEntryWithoutValue) {
   const Snapshot snapshot = saver.snapshot(loop);
   EXPECT_THROW((void)write(snapshot), InvalidArgumentError);
   EXPECT_FALSE(checkpoint_exists(disk, "run/m"));
+}
+
+TEST_F(DeferredValue, ThatFailsNamesFunctionAndCheckpoint) {
+  const auto broken = []() -> std::string { throw std::runtime_error("no room"); };
+  LoopSession other;
+  other.state("list", broken, [](const std::string&) {});
+  EXPECT_THAT([&] { (void)saver.save(other, {.save_path = "run/m", .global_step = 5}); },
+              ::testing::ThrowsMessage<std::runtime_error>(
+                  "saving run/m-5: the save function of state '_trainhook/state/list' threw: no room"));
+  first.copied = Tensor::of<float>({1, 2});
+  const Snapshot snapshot = saver.snapshot(loop);
+  EXPECT_THAT([&] { (void)write(snapshot); },
+              ::testing::ThrowsMessage<InvalidArgumentError>(::testing::StartsWith("saving run/m: 'a' is float32[]")));
 }
 
 TEST_F(DeferredValue, OfAnotherShapeLeavesNoCheckpoint) {

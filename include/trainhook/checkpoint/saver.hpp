@@ -15,6 +15,7 @@
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -88,6 +89,17 @@ struct SaverOptions {
   Clock* clock = nullptr;
 };
 
+/// What a save cost.
+struct SaveCost {
+  Duration blocked{};       ///< that the loop waited
+  Duration written{};       ///< until all bytes were written
+  Duration synced{};        ///< from then until the disk had them and the checkpoint was committed
+  std::uint64_t bytes = 0;  ///< of this process's values, not counting strings
+
+  /// `4096 bytes written in 0.012 s, synced in 0.009 s; the loop waited 0.021 s`
+  [[nodiscard]] TRAINHOOK_DECL std::string to_string() const;
+};
+
 /// One save. The checkpoint's prefix is `save_path`, followed by `-<global_step>` if a step is given.
 struct SaveRequest {
   std::string save_path{};
@@ -99,6 +111,7 @@ struct SaveRequest {
   std::function<void()> before_commit{};       ///< called after the data is written; if it throws, nothing is committed
   std::shared_ptr<detail::OtherParts> others{};  ///< the parts that other ranks of a job write
   std::vector<Snapshot> inputs{};                ///< of the other processes of a job, for files beside the checkpoint
+  SaveCost* cost = nullptr;                      ///< gets what the save cost; the loop waited as if this was its thread
 };
 
 /// Saves and restores variables, the session's other state and the graph's saveables in one bundle. Source: TensorFlow

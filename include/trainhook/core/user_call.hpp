@@ -33,6 +33,14 @@ template <class Call>
   } catch (...) { rethrow_of_user(function, name); }
 }
 
+/// Calls `call`, whose failures tell what it was for: `saving run/model.ckpt-100: ...`.
+template <class Call>
+decltype(auto) call_in_context(const std::string& context, Call&& call) {
+  try {
+    return std::forward<Call>(call)();
+  } catch (...) { rethrow_in_context(context); }
+}
+
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

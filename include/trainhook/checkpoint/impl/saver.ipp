@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -23,6 +24,7 @@
 #include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/shared.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
@@ -45,6 +47,12 @@ struct Saver::State {
   std::vector<std::string> left_over;          // see take_left_over
   std::optional<detail::Retention> retention;  // for the last checkpoint's state file
 };
+
+std::string SaveCost::to_string() const {
+  const auto seconds = [](Duration time) { return std::chrono::duration<double>(time).count(); };
+  return fmt::format("{} bytes written in {:.3f} s, synced in {:.3f} s; the loop waited {:.3f} s", bytes,
+                     seconds(written), seconds(synced), seconds(blocked));
+}
 
 Saver::Saver(SaverOptions options)
     : options_(std::move(options)),
@@ -97,8 +105,11 @@ Snapshot Saver::snapshot(SessionRef session, const detail::OtherParts* others) c
 std::string Saver::save(SessionRef session, const SaveRequest& request) {
   if (request.others == nullptr) expect_all_here(session.graph(), "Saver");
   std::vector<StateSpec> chosen = chosen_state(session, request.others.get());
-  if (!session.gives_saved_values()) return commit(collect(session, std::move(chosen), Values::Now), request, {});
-  return commit(collect(session, std::move(chosen), Values::OneAtATime), request, session);
+  const bool one_at_a_time = session.gives_saved_values();
+  const Snapshot snapshot = detail::call_in_context("saving " + prefix_of(request), [&] {
+    return collect(session, std::move(chosen), one_at_a_time ? Values::OneAtATime : Values::Now);
+  });
+  return commit(snapshot, request, one_at_a_time ? session : SessionRef());
 }
 
 std::string Saver::write(const Snapshot& snapshot, const SaveRequest& request) { return commit(snapshot, request, {}); }
@@ -155,6 +166,8 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
     });
   }
   report_left_over();
+  const Duration started = clock().monotonic_now();
+  Duration written;
   const std::string prefix = prefix_of(request);
   std::unique_lock lock(state_->mutex, std::defer_lock);
   const auto begin = [&] {
@@ -174,16 +187,18 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
       if (options_.refuse_non_finite) detail::expect_finite(name, elements_of(tensor), prefix);
       snapshot.slices.add(writer, name, tensor);
     };
+    const std::string context = "saving " + prefix;
     const auto add_present = [&](const std::string& name) {
-      const StateMemory elements = session.memory(name);
-      if (elements.bytes.empty()) return add(name, session.saved_value(name));
+      const StateMemory elements = detail::call_in_context(context, [&] { return session.memory(name); });
+      if (elements.bytes.empty())
+        return add(name, detail::call_in_context(context, [&] { return session.saved_value(name); }));
       if (options_.refuse_non_finite) detail::expect_finite(name, elements, prefix);
       snapshot.slices.add(writer, name, elements);
     };
     for (std::size_t i = 0; i < snapshot.entries.size(); ++i) {
       const auto& [name, value] = snapshot.entries[i];
       if (i < snapshot.later.size() && snapshot.later[i]) {
-        add(name, snapshot.later[i]());
+        add(name, detail::call_in_context(context, snapshot.later[i]));
       } else if (session.has_value() && !value.has_value()) {
         add_present(name);
       } else {
@@ -197,12 +212,16 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
     }
     if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
     if (request.before_commit) request.before_commit();
+    written = Duration(clock().monotonic_now() - started);
     writer.finish();
   } catch (...) {
     if (request.write_state && lock.owns_lock() && state_->retention) state_->retention->abandon(prefix);
     throw;
   }
   if (request.write_state) state_->retention->add(prefix, clock().wall_seconds());
+  const Duration took(clock().monotonic_now() - started);
+  if (request.cost != nullptr)
+    *request.cost = {.blocked = took, .written = written, .synced = Duration(took - written), .bytes = snapshot.bytes};
   return prefix;
 }
 

@@ -129,7 +129,7 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
     states.emplace_back(saveable, std::move(state));
   }
   expect_entries("restore", chosen.size() + states.size());
-  try {
+  detail::call_in_context(fmt::format("restoring {}", contents.path()), [&] {
     for (const auto& one : states) {
       detail::call_of_user("load of Saveable", one.first->name(), [&] { one.first->load(one.second); });
     }
@@ -141,7 +141,7 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
     } else {
       session.load(staged, fill);
     }
-  } catch (...) { detail::rethrow_in_context(fmt::format("restoring {}", contents.path())); }
+  });
   if (own.empty()) set_left_over(contents, std::move(taken));
   if (!kept.empty())
     log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", contents.path(), kept);

@@ -103,10 +103,12 @@ void BestCheckpointHook::consider(SessionRef session, std::int64_t step, const P
     return;
   }
   if (!has_run_) folder_->restore_input(session, step);
-  const std::string prefix = folder_->save(session, step, metric.value);
+  SaveCost cost;
+  const std::string prefix = folder_->save(session, step, metric.value, cost);
   best_ = folder_->best();
-  log_info("BestCheckpointHook: {} = {:.6g} at step {} is {}; saved as {}.", options_.metric, metric.value, step,
-           best_.front().step == step ? "the best so far" : fmt::format("among the best {}", options_.keep), prefix);
+  log_info("BestCheckpointHook: {} = {:.6g} at step {} is {}; saved as {}: {}.", options_.metric, metric.value, step,
+           best_.front().step == step ? "the best so far" : fmt::format("among the best {}", options_.keep), prefix,
+           cost.to_string());
   if (!options_.on_best || best_.front().step != step) return;
   detail::call_of_user("on_best of BestCheckpointHook", {}, [&] { options_.on_best(best_.front()); });
 }

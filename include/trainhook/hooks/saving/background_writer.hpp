@@ -13,6 +13,8 @@
 #include <string>
 #include <utility>
 
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/process_mark.hpp>
 #include <trainhook/core/thread.hpp>
@@ -23,22 +25,28 @@ namespace trainhook::detail {
 class Save {
  public:
   /// Writes the checkpoint and returns its prefix.
-  using Write = std::function<std::string()>;
+  using Write = std::function<std::string(SaveCost& cost)>;
 
   Save(std::int64_t step, Write write) : step_(step), write_(std::move(write)) {}
 
   /// Writes the checkpoint, or keeps the error, and releases the state. Call it once.
-  void commit() noexcept {
+  void commit(bool loop_waits) noexcept {
     try {
-      prefix_ = write_();
+      prefix_ = write_(cost_);
     } catch (...) { error_ = std::current_exception(); }
     write_ = nullptr;
+    cost_.blocked = Duration(taken_ + (loop_waits ? cost_.blocked : Duration()));
   }
+
+  /// How long the loop waited until the state was taken.
+  void set_taken(Duration time) noexcept { taken_ = time; }
 
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
   /// Of the committed checkpoint.
   [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
+
+  [[nodiscard]] const SaveCost& cost() const noexcept { return cost_; }
 
   /// Why it could not be committed; null if it was.
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
@@ -46,7 +54,9 @@ class Save {
  private:
   std::int64_t step_;
   Write write_;
+  Duration taken_;
   std::string prefix_;
+  SaveCost cost_;
   std::exception_ptr error_;
 };
 

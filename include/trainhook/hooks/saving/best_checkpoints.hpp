@@ -43,7 +43,7 @@ class BestCheckpoints {
 
   /// Saves the session as the checkpoint of `step`, and returns its prefix.
   /// @throws FailedPreconditionError if the checkpoint of that step in the directory is somebody else's.
-  TRAINHOOK_DECL std::string save(SessionRef session, std::int64_t step, double value);
+  TRAINHOOK_DECL std::string save(SessionRef session, std::int64_t step, double value, SaveCost& cost);
 
   /// Refreshes the hold on the directory, as a saver hook does; call it after each run.
   void keep_directory(SessionRunContext& context) const { claim_->keep_directory(context); }

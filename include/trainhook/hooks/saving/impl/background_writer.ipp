@@ -39,7 +39,7 @@ std::optional<Save> BackgroundWriter::submit(Save save) {
 }
 
 void BackgroundWriter::commit_in_place(Save save) {
-  save.commit();
+  save.commit(true);
   const std::scoped_lock lock(mutex_);
   add(std::move(save));
 }
@@ -80,7 +80,7 @@ void BackgroundWriter::work() noexcept {
     Save save = std::move(*std::exchange(waiting_, std::nullopt));
     writing_ = true;
     lock.unlock();
-    save.commit();
+    save.commit(false);
     lock.lock();
     writing_ = false;
     add(std::move(save));

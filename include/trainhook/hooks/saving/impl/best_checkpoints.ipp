@@ -74,7 +74,7 @@ void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const
   for (const auto& companion : model_->companions) companion->restore(session, step, services_->restored_from());
 }
 
-std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value) {
+std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value, SaveCost& cost) {
   const CheckpointClaim::Taken companions = claim_->take_companions(session, step, {});
   claim_->confirm_directory(step);  // before the input's commit, too
   const NamedTensor metric{value_name(), Tensor(value)};
@@ -82,7 +82,8 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
                       .global_step = step,
                       .meta_graph = export_meta_graph_for(session.graph(), saver_.options()),
                       .write_state = false,
-                      .extra = {metric}};
+                      .extra = {metric},
+                      .cost = &cost};
   request.before_commit = [this, step] { claim_->confirm_directory(step); };
   std::vector<BestCheckpoint> all = best_;
   all.insert(all.end(), surplus_.begin(), surplus_.end());

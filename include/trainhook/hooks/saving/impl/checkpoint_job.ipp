@@ -4,6 +4,7 @@
 #include <trainhook/hooks/saving/checkpoint_job.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <typeinfo>
 #include <utility>
 
@@ -138,17 +139,20 @@ bool CheckpointJob::is_due(SessionRunContext& context) const {
 bool CheckpointJob::save_now(SessionRef session, std::int64_t step) {
   std::optional<Save> save = begin_save(session, step, Commit::AtOnce);
   if (!save) return false;
-  save->commit();
+  save->commit(true);
   return finish_save(session, *save);
 }
 
 std::optional<Save> CheckpointJob::begin_save(SessionRef session, std::int64_t step, Commit when) {
+  const Duration started = services_->clock().monotonic_now();
   if (is_vetoed(session, step)) return std::nullopt;
   SaveRequest request{.save_path = save_path(), .global_step = step};
   services_->peers().contribute(session, *find_saver(session.graph()), request, when == Commit::Later);
   try {
     announce(session, step);
-    return take(session, step, std::move(request), when);
+    Save save = take(session, step, std::move(request), when);
+    save.set_taken(Duration(services_->clock().monotonic_now() - started));
+    return save;
   } catch (...) {
     request.others.reset();  // nobody commits them
     fail(session, step, std::current_exception());
@@ -192,8 +196,12 @@ Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest requ
   const std::shared_ptr<Saver>& saver = find_saver(session.graph());
   std::shared_ptr<const Snapshot> snapshot;
   if (when == Commit::Later)
-    snapshot = detail::make_shared_object<Snapshot>(saver->snapshot(session, request.others.get()));
-  return {step, [this, session, saver, companions = std::move(companions), snapshot, request = std::move(request)] {
+    snapshot = call_in_context("saving " + saver->prefix_of(request), [&] {
+      return detail::make_shared_object<Snapshot>(saver->snapshot(session, request.others.get()));
+    });
+  return {step, [this, session, saver, companions = std::move(companions), snapshot,
+                 request = std::move(request)](SaveCost& cost) mutable {
+            request.cost = &cost;
             request.before_commit();  // before the input's commit, too
             flush_events();
             companions.before_model();
@@ -203,16 +211,26 @@ Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest requ
           }};
 }
 
-void CheckpointJob::note_commit(std::int64_t step, const std::string& prefix) noexcept {
-  last_saved_ = step;
-  services_->set_newest_checkpoint(prefix);
+void CheckpointJob::note_commit(const Save& save) noexcept {
+  last_saved_ = save.step();
+  services_->set_newest_checkpoint(save.prefix());
   failures_ = 0;
   if (!vetoed_) vetoes_ = 0;  // else a later save was vetoed while this one was written
 }
 
-void CheckpointJob::log_commit(std::int64_t step, const std::string& prefix) {
+void CheckpointJob::log_commit(const Save& save) {
+  const auto& [blocked, written, synced, bytes] = save.cost();
+  if (!save.prefix().empty()) log_info("Saved {}: {}.", save.prefix(), save.cost().to_string());
   FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
-  writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = prefix}, step);
+  writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = save.prefix()}, save.step());
+  if (!options_.save_cost_summaries) return;
+  const auto add_seconds = [&](const char* tag, Duration time) {
+    writer.add_scalar(tag, std::chrono::duration<double>(time).count(), save.step());
+  };
+  add_seconds("checkpoint/blocked_secs", blocked);
+  add_seconds("checkpoint/write_secs", written);
+  add_seconds("checkpoint/sync_secs", synced);
+  writer.add_scalar("checkpoint/bytes", static_cast<double>(bytes), save.step());
 }
 
 bool CheckpointJob::finish_save(SessionRef session, const Save& save) {
@@ -221,8 +239,8 @@ bool CheckpointJob::finish_save(SessionRef session, const Save& save) {
     fail(session, step, save.error());
     return false;
   }
-  note_commit(step, save.prefix());
-  log_commit(step, save.prefix());
+  note_commit(save);
+  log_commit(save);
   bool stop = false;
   for (const auto& listener : listeners_)
     stop |= call_listener(*listener, "after_save of listener", [&] { return listener->after_save(session, step); });
@@ -255,7 +273,7 @@ void CheckpointJob::abort_save(const Save& save) noexcept {
   const std::exception_ptr& error = save.error();
   if (error != nullptr)
     log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
-  if (error == nullptr) note_commit(step, save.prefix());
+  if (error == nullptr) note_commit(save);
   const SessionRef session = services_->session();
   if (!session.has_value()) return;
   if (error != nullptr) return tell_failure(session, step, error);
@@ -266,7 +284,7 @@ void CheckpointJob::abort_save(const Save& save) noexcept {
       log_error("{}: after the checkpoint of step {}: {}", hook_, step, trainhook::describe(std::current_exception()));
     }
   };
-  attempt([&] { log_commit(step, save.prefix()); });
+  attempt([&] { log_commit(save); });
   for (const auto& listener : listeners_)
     attempt([&] {
       call_listener(*listener, "after_save of listener", [&] { return listener->after_save(session, step); });
