@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -387,6 +388,22 @@ TEST(SignalHookDeathTest, ARunIsEndedInTimeEvenIfItHangsInTheLog) {
         set_log_sink([&](LogLevel, std::string_view) {
           for (;;) training.advance_clock(10);
         });
+        log_info("a line that nobody reads");
+      },
+      ::testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST(SignalHookDeathTest, ARunIsEndedInTimeEvenIfStandardErrorIsAFullPipe) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Training training({.deadline = 30s});
+        training.start();
+        std::raise(SIGTERM);
+        const testing::FullStandardError full;
+        std::thread([&] {
+          for (;;) training.advance_clock(10);
+        }).detach();
         log_info("a line that nobody reads");
       },
       ::testing::ExitedWithCode(128 + SIGTERM), "");

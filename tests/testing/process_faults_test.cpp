@@ -3,6 +3,8 @@
 /// The faults of processes are what they say, and are taken back.
 #include <trainhook/testing/process_faults.hpp>
 
+#include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +45,19 @@ TEST(FileSizeLimit, LetsNoFileGrowBeyondIt) {
     EXPECT_THROW(write(101), ResourceExhaustedError);
   }
   EXPECT_NO_THROW(write(101));
+}
+
+TEST(FullStandardError, TakesNothingMoreAndComesBack) {
+  struct stat before {
+  }, after{};
+  ::fstat(STDERR_FILENO, &before);
+  {
+    const testing::FullStandardError full;
+    ::pollfd writable{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+    EXPECT_EQ(::poll(&writable, 1, 0), 0) << "a write would not wait";
+  }
+  ::fstat(STDERR_FILENO, &after);
+  EXPECT_EQ(after.st_ino, before.st_ino);
 }
 
 TEST(RunInForkedChild, TellsHowItEnded) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Makes a process run out of threads, reach a limit of file sizes, or fork.
+/// Makes a process run out of threads, reach a limit of file sizes, write to somebody who does not read, or fork.
 #pragma once
 
 #include <sys/resource.h>
@@ -43,6 +43,21 @@ class FileSizeLimit {
 
  private:
   ::rlimit before_{};
+};
+
+/// While it exists, standard error of this process is a full pipe that nobody reads, as of a program that hangs behind
+/// `2>&1 |`: each write to it waits for ever, in whatever thread.
+class FullStandardError {
+ public:
+  /// @throws ResourceExhaustedError if the process can open no more files.
+  TRAINHOOK_DECL FullStandardError();
+  FullStandardError(const FullStandardError&) = delete;
+  FullStandardError& operator=(const FullStandardError&) = delete;
+  TRAINHOOK_DECL ~FullStandardError();
+
+ private:
+  int before_ = -1;
+  int reader_ = -1;
 };
 
 /// Forks and calls `body` in the child, which then ends without further destructors. Returns the status from waitpid: 0

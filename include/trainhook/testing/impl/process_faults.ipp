@@ -3,6 +3,7 @@
 
 #include <trainhook/testing/process_faults.hpp>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,6 +60,27 @@ FileSizeLimit::FileSizeLimit(std::uint64_t bytes) noexcept {
 }
 
 FileSizeLimit::~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+FullStandardError::FullStandardError() {
+  int ends[2] = {-1, -1};
+  before_ = ::dup(STDERR_FILENO);
+  if (before_ < 0 || ::pipe(ends) != 0) {
+    if (before_ >= 0) ::close(before_);
+    throw ResourceExhaustedError("FullStandardError cannot open a pipe: allow more open files (ulimit -n)");
+  }
+  reader_ = ends[0];
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  while (::write(ends[1], "", 1) == 1) {}
+  ::fcntl(ends[1], F_SETFL, 0);
+  ::dup2(ends[1], STDERR_FILENO);
+  ::close(ends[1]);
+}
+
+FullStandardError::~FullStandardError() {
+  ::dup2(before_, STDERR_FILENO);
+  ::close(before_);
+  ::close(reader_);
+}
 
 int run_in_forked_child(FunctionRef<void()> body) {
   const ::pid_t child = ::fork();
