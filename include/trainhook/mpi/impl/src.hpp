@@ -19,3 +19,4 @@
 #include <trainhook/mpi/impl/runtime.ipp>
 #include <trainhook/mpi/impl/shard_globally.ipp>
 #include <trainhook/mpi/impl/vote_exchange.ipp>
+#include <trainhook/mpi/impl/watchdog.ipp>
