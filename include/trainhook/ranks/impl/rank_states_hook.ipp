@@ -39,9 +39,14 @@ VariableDigests digests_of(SessionRef session, std::int64_t step) {
   for (const StateSpec& spec : equal_variables(session.state(), session.graph())) {
     std::uint32_t& digest = digests.values.emplace_back(0);
     if (!spec.initialized) continue;
-    const Tensor value = session.gives_saved_values() ? session.saved_value(spec.name)
-                                                      : session.snapshot({&spec.name, 1}).front().tensor;
-    digest = crc32c::extend(crc32c::value(std::as_bytes(value.shape().dims())), value.bytes());
+    Tensor value;
+    StateMemory elements = session.memory(spec.name);
+    if (elements.bytes.empty()) {
+      value = session.gives_saved_values() ? session.saved_value(spec.name)
+                                           : session.snapshot({&spec.name, 1}).front().tensor;
+      elements = elements_of(value);
+    }
+    digest = crc32c::extend(crc32c::value(std::as_bytes(elements.shape.dims())), elements.bytes);
   }
   return digests;
 }
