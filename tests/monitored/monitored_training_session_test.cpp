@@ -472,10 +472,9 @@ TEST_F(MonitoredTrainingSessionTest, AHookThatCannotTakeItsStateBackEndsTheCreat
   EXPECT_EQ(train_with(3), "a.end\nb.end\nc.end\n");
   const std::string loads = "a.load_state\nb.load_state\nc.load_state\n";
   for (std::size_t failing = 0; failing < 3; ++failing) {
-    const std::string error = fmt::format(
-        "restoring run/model.ckpt-{}: load of Saveable '_trainhook/hooks' threw: hook '{}' failed in "
-        "load_state: not this state\n",
-        failing + 1, static_cast<char>('a' + failing));
+    const std::string error =
+        fmt::format("restoring run/model.ckpt-{}: hook '{}' failed in load_state: not this state\n", failing + 1,
+                    static_cast<char>('a' + failing));
     EXPECT_EQ(train_with(failing), loads.substr(0, 13 * (failing + 1)) + "c.abort: InvalidArgument: " + error +
                                        "b.abort: InvalidArgument: " + error + "a.abort: InvalidArgument: " + error +
                                        "caller: " + error);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include <trainhook/core/dtype.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -51,7 +51,7 @@ struct StateMemory {
 }
 
 /// Writes the elements of the variable `name` where they are.
-using FillMemory = std::function<void(const std::string& name, std::span<std::byte> memory)>;
+using FillMemory = FunctionRef<void(const std::string& name, std::span<std::byte> memory)>;
 
 /// Named values that belong together: a hook's state, or a Saveable's part of a checkpoint.
 class StateValues {

@@ -52,7 +52,7 @@ class BoundState {
 
   /// Checks and decodes all entries, then loads them in the order of their registration. If the user's code fails while
   /// loading, undoes the entries loaded before, but not what `fill` wrote: it gives their value to entries without one.
-  TRAINHOOK_DECL void load(std::span<const NamedTensor> entries, const FillMemory& fill = {});
+  TRAINHOOK_DECL void load(std::span<const NamedTensor> entries, FillMemory fill = {});
 
  private:
   /// A new value of a variable or of other state.
@@ -80,7 +80,7 @@ class BoundState {
   /// The order of registration: the place of a variable or state, and the number of its change.
   using Order = std::vector<std::pair<std::int64_t, std::size_t>>;
 
-  TRAINHOOK_DECL static void apply(const std::vector<Change>& changes, const Order& order, const FillMemory& fill);
+  TRAINHOOK_DECL static void apply(const std::vector<Change>& changes, const Order& order, FillMemory fill);
   TRAINHOOK_DECL static void take_back(const Change& change) noexcept;
 
   std::deque<VariableBinding> variables_;

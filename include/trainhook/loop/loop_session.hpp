@@ -252,7 +252,7 @@ class LoopSession : public RunForms<LoopSession, true> {
   /// One value of a snapshot, where the variable's memory makes one by itself: see ExternalVariable.
   [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred_value(std::string_view name);
 
-  TRAINHOOK_DECL void load(std::span<const NamedTensor> entries, const FillMemory& fill = {});
+  TRAINHOOK_DECL void load(std::span<const NamedTensor> entries, FillMemory fill = {});
   TRAINHOOK_DECL void close() noexcept;
   void run_request(const RunRequest& request, std::span<Tensor> results) { execute(request, results); }
 

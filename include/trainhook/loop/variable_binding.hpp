@@ -62,7 +62,7 @@ class VariableBinding {
 
   /// Sets the values; the variable is initialized afterwards.
   TRAINHOOK_DECL void write(const Tensor& value);
-  TRAINHOOK_DECL void fill(const FillMemory& fill);
+  TRAINHOOK_DECL void fill(FillMemory fill);
 
   bool initialized = true;
   std::uint64_t last_load = 0;  ///< the number of the load that set its value

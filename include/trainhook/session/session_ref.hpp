@@ -28,7 +28,7 @@ struct SessionTable {
   // Null if the session has no such function:
   Tensor (*saved_value)(void*, std::string_view);
   StateMemory (*memory)(void*, std::string_view);
-  void (*load_or_fill)(void*, std::span<const NamedTensor>, const FillMemory&);
+  void (*load_or_fill)(void*, std::span<const NamedTensor>, FillMemory);
   std::function<Tensor()> (*deferred_value)(void*, std::string_view);
   void (*set_rank)(void*, int rank, int size);
   std::string_view (*kernel_width)(void*);
@@ -65,8 +65,8 @@ inline constexpr SessionTable kSessionTable{
         [](auto& session, std::string_view name) requires requires { session.memory(name); } {
           return session.memory(name);
         }),
-    if_it_has<S, void, std::span<const NamedTensor>, const FillMemory&>(
-        [](auto& session, std::span<const NamedTensor> entries, const FillMemory& fill) requires requires {
+    if_it_has<S, void, std::span<const NamedTensor>, FillMemory>(
+        [](auto& session, std::span<const NamedTensor> entries, FillMemory fill) requires requires {
           session.load(entries, fill);
         } { session.load(entries, fill); }),
     if_it_has<S, std::function<Tensor()>, std::string_view>(
@@ -110,7 +110,7 @@ class SessionRef : public RunForms<SessionRef, true> {
   }
 
   /// For entries without a value, which only a session with a `memory` of them takes.
-  void load(std::span<const NamedTensor> entries, const FillMemory& fill) const {
+  void load(std::span<const NamedTensor> entries, FillMemory fill) const {
     table_->load_or_fill(session_, entries, fill);
   }
 

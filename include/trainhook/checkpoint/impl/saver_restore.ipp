@@ -4,7 +4,6 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,7 +76,7 @@ void Saver::restore(SessionRef session, const CheckpointSource& from, const std:
 void Saver::restore(SessionRef session, const CheckpointContents& contents, const std::string& own,
                     const std::function<bool(const std::string& name)>& keeps, bool resumes) const {
   std::vector<NamedTensor> staged;
-  std::map<std::string, const StateSpec*> filled;  // parts of tensors whose values have no room here
+  bool fills = false;  // parts of tensors, whose values have no room here
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
   const detail::VariableSlices slices(session.graph());
@@ -99,7 +98,7 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
       Tensor value;
       if (slice->is_own && !session.memory(spec.name).bytes.empty()) {
         detail::VariableSlices::read(contents, *slice, spec, {});
-        filled.emplace(spec.name, &spec);
+        fills = true;
       } else {
         value = detail::VariableSlices::read(contents, *slice, spec);
       }
@@ -131,16 +130,20 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
   expect_entries("restore", chosen.size() + states.size());
   detail::call_in_context(fmt::format("restoring {}", contents.path()), [&] {
     for (const auto& one : states) {
-      detail::call_of_user("load of Saveable", one.first->name(), [&] { one.first->load(one.second); });
+      const auto load = [&] { one.first->load(one.second); };
+      const std::string name = one.first->name();
+      if (name.starts_with("_trainhook/")) {  // what fails below it says whose it is
+        load();
+      } else {
+        detail::call_of_user("load of Saveable", name, load);
+      }
     }
     const auto fill = [&](const std::string& name, std::span<std::byte> memory) {
-      detail::VariableSlices::read(contents, *slices.find(name), *filled.at(name), memory);
+      const StateSpec& spec = *std::ranges::find(chosen, name, &StateSpec::name);
+      detail::VariableSlices::read(contents, *slices.find(name), spec, memory);
     };
-    if (filled.empty()) {
-      session.load(staged);
-    } else {
-      session.load(staged, fill);
-    }
+    if (fills) return session.load(staged, fill);
+    session.load(staged);
   });
   if (own.empty()) set_left_over(contents, std::move(taken));
   if (!kept.empty())

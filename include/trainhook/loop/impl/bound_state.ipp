@@ -82,7 +82,7 @@ std::function<Tensor()> BoundState::deferred(std::string_view name) {
   return state.snapshot ? state.snapshot() : nullptr;
 }
 
-void BoundState::load(std::span<const NamedTensor> entries, const FillMemory& fill) {
+void BoundState::load(std::span<const NamedTensor> entries, FillMemory fill) {
   std::vector<Change> changes(entries.size());
   Order order;
   order.reserve(entries.size());
@@ -145,7 +145,7 @@ void BoundState::Change::keep_old_value() {
   }
 }
 
-void BoundState::apply(const std::vector<Change>& changes, const Order& order, const FillMemory& fill) {
+void BoundState::apply(const std::vector<Change>& changes, const Order& order, FillMemory fill) {
   std::size_t next = 0;
   try {
     for (; next < order.size(); ++next) {

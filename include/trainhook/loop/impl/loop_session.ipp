@@ -90,9 +90,7 @@ Graph& LoopSession::graph() noexcept { return impl_->graph; }
 
 std::vector<StateSpec> LoopSession::state() const { return impl_->bound.specs(); }
 
-void LoopSession::load(std::span<const NamedTensor> entries, const FillMemory& fill) {
-  impl_->bound.load(entries, fill);
-}
+void LoopSession::load(std::span<const NamedTensor> entries, FillMemory fill) { impl_->bound.load(entries, fill); }
 
 void LoopSession::close() noexcept {
   impl_->is_closed = true;

@@ -102,7 +102,7 @@ void VariableBinding::write(const Tensor& value) {
   initialized = true;
 }
 
-void VariableBinding::fill(const FillMemory& fill) {
+void VariableBinding::fill(FillMemory fill) {
   fill(name(), memory_());
   initialized = true;
 }
