@@ -28,7 +28,7 @@ TEST(BackgroundWriter, CommitsOneAfterTheOtherAndTellsInOrder) {
   EXPECT_FALSE(writer.is_busy());
   EXPECT_FALSE(writer.has_finished());
   for (int step = 1; step <= 3; ++step) {
-    EXPECT_FALSE(writer.submit({step, [step] { return "ckpt-" + std::to_string(step); }}).has_value());
+    EXPECT_FALSE(writer.submit({step, [step](SaveCost&) { return "ckpt-" + std::to_string(step); }}).has_value());
     writer.wait();
   }
   for (int step = 1; step <= 3; ++step) {
@@ -46,15 +46,15 @@ TEST(BackgroundWriter, ReplacesWhatWaitsButNotWhatIsBeingWritten) {
   std::latch started(1);
   std::latch go(1);
   BackgroundWriter writer;
-  writer.submit({1, [&] {
+  writer.submit({1, [&](SaveCost&) {
                    started.count_down();
                    go.wait();
                    return std::string("first");
                  }});
   started.wait();
   EXPECT_TRUE(writer.is_busy());
-  EXPECT_FALSE(writer.submit({2, [] { return std::string("second"); }}).has_value());
-  EXPECT_EQ(writer.submit({3, [] { return std::string("third"); }})->step(), 2);
+  EXPECT_FALSE(writer.submit({2, [](SaveCost&) { return std::string("second"); }}).has_value());
+  EXPECT_EQ(writer.submit({3, [](SaveCost&) { return std::string("third"); }})->step(), 2);
   go.count_down();
   writer.wait();
   EXPECT_EQ(writer.take_finished()->prefix(), "first");
@@ -64,10 +64,10 @@ TEST(BackgroundWriter, ReplacesWhatWaitsButNotWhatIsBeingWritten) {
 
 TEST(BackgroundWriter, KeepsTheErrorAndContinues) {
   BackgroundWriter writer;
-  writer.submit({1, []() -> std::string { throw ResourceExhaustedError("full"); }});
+  writer.submit({1, [](SaveCost&) -> std::string { throw ResourceExhaustedError("full"); }});
   writer.wait();
   EXPECT_EQ(describe(writer.take_finished()->error()), "ResourceExhausted: full");
-  writer.submit({2, [] { return std::string("fine"); }});
+  writer.submit({2, [](SaveCost&) { return std::string("fine"); }});
   writer.wait();
   EXPECT_EQ(writer.take_finished()->error(), nullptr);
 }
@@ -76,7 +76,7 @@ TEST(BackgroundWriter, ReleasesWhatItHoldsBeforeItTells) {
   auto held = std::make_shared<int>(1);
   const std::weak_ptr<int> watched = held;
   BackgroundWriter writer;
-  writer.submit({1, [held = std::move(held)] { return std::string(); }});
+  writer.submit({1, [held = std::move(held)](SaveCost&) { return std::string(); }});
   writer.wait();
   EXPECT_TRUE(watched.expired());
 }
@@ -85,7 +85,7 @@ TEST(BackgroundWriter, FinishesWhatWasHandedOverBeforeItGoes) {
   bool written = false;
   {
     BackgroundWriter writer;
-    writer.submit({1, [&] {
+    writer.submit({1, [&](SaveCost&) {
                      written = true;
                      return std::string();
                    }});
@@ -100,7 +100,7 @@ TEST(BackgroundWriter, WithoutAThreadWritesBeforeItReturnsAndSaysSoOnce) {
   BackgroundWriter writer;
   for (int step = 1; step <= 2; ++step) {
     EXPECT_FALSE(writer.has_thread());
-    EXPECT_FALSE(writer.submit({step, [step] { return "ckpt-" + std::to_string(step); }}).has_value());
+    EXPECT_FALSE(writer.submit({step, [step](SaveCost&) { return "ckpt-" + std::to_string(step); }}).has_value());
     EXPECT_FALSE(writer.is_busy());
     writer.wait();
     EXPECT_EQ(writer.take_finished()->prefix(), "ckpt-" + std::to_string(step));
@@ -116,10 +116,10 @@ TEST(BackgroundWriter, StartsItsThreadAsSoonAsTheSystemHasOne) {
   {
     const testing::NoThreads no_threads;
     if (!no_threads.works()) GTEST_SKIP() << "this C library cannot refuse threads";
-    writer.submit({1, [] { return std::string("in place"); }});
+    writer.submit({1, [](SaveCost&) { return std::string("in place"); }});
   }
   EXPECT_TRUE(writer.has_thread());
-  writer.submit({2, [] { return std::string("behind"); }});
+  writer.submit({2, [](SaveCost&) { return std::string("behind"); }});
   writer.wait();
   EXPECT_EQ(writer.take_finished()->prefix(), "in place");
   EXPECT_EQ(writer.take_finished()->prefix(), "behind");
@@ -128,7 +128,7 @@ TEST(BackgroundWriter, StartsItsThreadAsSoonAsTheSystemHasOne) {
 TEST(BackgroundWriter, WritesInPlaceWhatIsNoSnapshotAlsoIfThereIsAThreadByThen) {
   BackgroundWriter writer;
   std::thread::id by;
-  const auto write = [&] {
+  const auto write = [&](SaveCost&) {
     by = std::this_thread::get_id();
     return std::string("in place");
   };
@@ -141,7 +141,7 @@ TEST(BackgroundWriter, WritesInPlaceWhatIsNoSnapshotAlsoIfThereIsAThreadByThen) 
 TEST(BackgroundWriter, IsDeadInAForkedChild) {
   std::latch go(1);
   BackgroundWriter writer;
-  writer.submit({1, [&] {
+  writer.submit({1, [&](SaveCost&) {
                    go.wait();
                    return std::string("written");
                  }});
@@ -150,7 +150,7 @@ TEST(BackgroundWriter, IsDeadInAForkedChild) {
                        [&] { writer.wait(); }, [&] { static_cast<void>(writer.is_busy()); },
                        [&] { static_cast<void>(writer.take_finished()); },
                        [&] {
-                         writer.submit({2, [] { return ""; }});
+                         writer.submit({2, [](SaveCost&) { return ""; }});
                        }}) {
                 try {
                   act();
@@ -166,7 +166,7 @@ TEST(BackgroundWriter, IsDeadInAForkedChild) {
 TEST(BackgroundWriter, IsNotWaitedForInAForkedChild) {
   std::latch go(1);
   std::optional<BackgroundWriter> writer(std::in_place);
-  writer->submit({1, [&] {
+  writer->submit({1, [&](SaveCost&) {
                     go.wait();
                     return std::string("written");
                   }});

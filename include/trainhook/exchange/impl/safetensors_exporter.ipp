@@ -45,7 +45,7 @@ struct SafetensorsExporter::State {
           prefix, BundleReaderOptions{.file_system = options.file_system, .files = BundleFiles::Hold});
       while (writer.take_finished()) {}
       const auto left_out =
-          writer.submit({step, [this, reader] {
+          writer.submit({step, [this, reader](SaveCost& /*cost*/) {
                            attempt(reader->prefix(), [&] {
                              static_cast<void>(write_safetensors(path, *reader, options));
                              log_info("SafetensorsExporter: {} is checkpoint {}.", path, reader->prefix());
