@@ -297,13 +297,12 @@ TEST(HowARunEnds, AHookWhoseStateCannotBeSavedFailsTheStepThatSavesOrTheEnd) {
       const auto session = test.start();
       session->run(test.script.train());
       (void)test.trace->take();
-      const std::string error =
-          callback == "veto_save"
-              ? kBroken
-              : fmt::format(
-                    "InvalidArgument: save of Saveable '_trainhook/hooks' threw: hook '{}' failed in save_state: "
-                    "broken",
-                    static_cast<char>('a' + place));
+      const std::string error = callback == "veto_save"
+                                    ? kBroken
+                                    : fmt::format(
+                                          "InvalidArgument: saving run/model.ckpt-2: hook '{}' failed in save_state: "
+                                          "broken",
+                                          static_cast<char>('a' + place));
       test.throw_once(callback, InvalidArgumentError("broken"));
       EXPECT_EQ(what_of([&] { session->run(test.script.train()); }), error);
       EXPECT_EQ(test.trace->take(),

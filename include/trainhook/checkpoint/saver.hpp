@@ -166,6 +166,7 @@ class Saver {
   /// Reads and verifies the whole checkpoint, then restores the saveables, then the session. On an error no variable
   /// changes. Partitioned variables are joined, or split as in the graph. A job's parts of tensors, which may fill the
   /// memory, are verified, and then read once more to where they are: if the disk fails only then, they are half read.
+  /// With `own` they are read only: the rank has verified the checkpoint before.
   /// @param own for a rank of a job whose variables come from the chief: the name prefix of the rank's state in the
   /// checkpoint, used instead of the chief's; variables other than strings are not read
   /// @param keeps for a rank that is new to the run: the state that keeps its value instead of getting the chief's

@@ -97,7 +97,7 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
         slice != nullptr && (slice->is_own || !contents.find(spec.name))) {
       Tensor value;
       if (slice->is_own && !session.memory(spec.name).bytes.empty()) {
-        detail::VariableSlices::read(contents, *slice, spec, {});
+        if (own.empty()) detail::VariableSlices::read(contents, *slice, spec, {});  // other ranks did that when asked
         fills = true;
       } else {
         value = detail::VariableSlices::read(contents, *slice, spec);
