@@ -103,7 +103,7 @@ class CheckpointJob {
   TRAINHOOK_DECL void announce(SessionRef session, std::int64_t step);
   [[nodiscard]] TRAINHOOK_DECL Save take(SessionRef session, std::int64_t step, SaveRequest request, Commit when);
   TRAINHOOK_DECL void fail(SessionRef session, std::int64_t step, const std::exception_ptr& error);
-  TRAINHOOK_DECL void note_commit(const Save& save) noexcept;
+  TRAINHOOK_DECL void note_commit(const Save& save);
   TRAINHOOK_DECL void log_commit(const Save& save);
   [[nodiscard]] TRAINHOOK_DECL std::string save_path() const;
   [[nodiscard]] TRAINHOOK_DECL const std::shared_ptr<Saver>& find_saver(const Graph& graph);

@@ -64,9 +64,9 @@ void BundleWriter::add_slice(const std::string& name, const Shape& full_shape, c
 void BundleWriter::add_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
                              const StateMemory& elements) {
   check_bytes(name, elements);
-  const auto& [dtype, shape, bytes] = elements;
-  store_slice(name, full_shape, slice, dtype, shape,
-              [&](const std::string& key) { store(key, dtype, shape, [&] { return append(0, bytes); }); });
+  store_slice(name, full_shape, slice, elements.dtype, elements.shape, [&](const std::string& key) {
+    store(key, elements.dtype, elements.shape, [&] { return append(0, elements.bytes); });
+  });
 }
 
 void BundleWriter::store_slice(const std::string& name, const Shape& full_shape, const TensorSlice& slice, DType dtype,

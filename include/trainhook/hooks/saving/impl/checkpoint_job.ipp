@@ -211,11 +211,11 @@ Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest requ
           }};
 }
 
-void CheckpointJob::note_commit(const Save& save) noexcept {
+void CheckpointJob::note_commit(const Save& save) {
   last_saved_ = save.step();
-  services_->set_newest_checkpoint(save.prefix());
   failures_ = 0;
   if (!vetoed_) vetoes_ = 0;  // else a later save was vetoed while this one was written
+  services_->set_newest_checkpoint(save.prefix());
 }
 
 void CheckpointJob::log_commit(const Save& save) {
@@ -273,10 +273,6 @@ void CheckpointJob::abort_save(const Save& save) noexcept {
   const std::exception_ptr& error = save.error();
   if (error != nullptr)
     log_error("{}: the checkpoint of step {} could not be saved: {}", hook_, step, trainhook::describe(error));
-  if (error == nullptr) note_commit(save);
-  const SessionRef session = services_->session();
-  if (!session.has_value()) return;
-  if (error != nullptr) return tell_failure(session, step, error);
   const auto attempt = [&](auto&& act) {
     try {
       act();
@@ -284,6 +280,10 @@ void CheckpointJob::abort_save(const Save& save) noexcept {
       log_error("{}: after the checkpoint of step {}: {}", hook_, step, trainhook::describe(std::current_exception()));
     }
   };
+  if (error == nullptr) attempt([&] { note_commit(save); });
+  const SessionRef session = services_->session();
+  if (!session.has_value()) return;
+  if (error != nullptr) return tell_failure(session, step, error);
   attempt([&] { log_commit(save); });
   for (const auto& listener : listeners_)
     attempt([&] {
