@@ -175,17 +175,15 @@ std::string ShardOfRank::write(SessionRef session, const ShardedSave& save, cons
   writer_ =
       std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = &part_});
   for (const auto& [name, later] : values) {
-    const auto add = [&, this](const auto& value, const StateMemory& elements) {
-      if (save.refuse_non_finite) expect_finite(name, elements, save.prefix);
-      slices.add(*writer_, name, value);
-    };
     const StateMemory present = later ? StateMemory() : session.memory(name);
-    if (!present.bytes.empty()) {
-      add(present, present);
-      continue;
+    Tensor value;
+    if (present.bytes.empty()) value = later ? later() : value_to_write(session, name, false)();
+    if (save.refuse_non_finite) expect_finite(name, value.has_value() ? elements_of(value) : present, save.prefix);
+    if (value.has_value()) {
+      slices.add(*writer_, name, value);
+    } else {
+      slices.add(*writer_, name, present);
     }
-    const Tensor value = later ? later() : value_to_write(session, name, false)();
-    add(value, elements_of(value));
   }
   return writer_->finish_part();
 }
