@@ -149,12 +149,12 @@ class PartsTest : public ::testing::Test {
         Program program(rank, size, rows, columns, num_blocks, tensor);
         if (change) change(program, rank);
         Options options{.peers = ranks::peers(collective, {.max_wait_secs = 60s}),
-                        .checkpoint_dir = "run",
+                        .checkpoint_dir = directory,
                         .restore = restore,
                         .file_system = &counted};
         options.hooks = {StopAtStepHook({.last_step = last_step})};
         if (runs_inside) options.hooks.push_back(std::make_shared<AskingForASave>());
-        const CheckpointSaverOptions saves{.checkpoint_dir = "run", .save_steps = save_steps};
+        const CheckpointSaverOptions saves{.checkpoint_dir = directory, .save_steps = save_steps};
         if (rank == 0 && in_background) options.chief_only_hooks = {AsyncCheckpointSaverHook(saves)};
         if (rank == 0 && !in_background) options.chief_only_hooks = {CheckpointSaverHook(saves)};
         if (rank == 0 && also != nullptr) options.chief_only_hooks.push_back(also);
@@ -215,6 +215,7 @@ class PartsTest : public ::testing::Test {
   std::int64_t columns = 8;
   int num_blocks = 1;
   std::string tensor = "field";
+  std::string directory = "run";
   std::shared_ptr<const RestorePolicy> restore;
   std::int64_t save_steps = 2;
   std::shared_ptr<SessionRunHook> also;  // of rank 0
@@ -340,6 +341,36 @@ TEST_F(PartsTest, ADamagedPartOfOneRankTakesAllBackToTheCheckpointBefore) {
   EXPECT_EQ(whole_step(), 6);
   EXPECT_EQ(log.count("checkpoint run/model.ckpt-4 is skipped: rank 2"), 1U);
   EXPECT_EQ(log.count("Restored run/model.ckpt-2"), 1U);
+}
+
+TEST_F(PartsTest, ADamagedPartThatRulesBringChangesNoElement) {
+  std::vector<double> edge(std::size_t{2} << 17, 7.0);  // two pieces of 1 MiB
+  std::string name = "edge";
+  const auto with_edge = [&](Program& program, int rank) {
+    if (rank == 1) program.loop.variable(name, edge, {.shape = {2, 1 << 17}, .part_of = {.shape = {2, 1 << 17}}});
+  };
+  EXPECT_THAT(train(2, 2, with_edge), Each(""));
+  const std::string path = "run/model.ckpt-2.data-00001-of-00002";
+  const std::string good = disk.contents(path);
+  const auto expect_refused = [&] {
+    for (const std::size_t quarter : {1U, 3U}) {  // in either piece
+      std::string bytes = good;
+      bytes[bytes.size() / 4 * quarter] ^= 1;
+      disk.write_file(path, bytes);
+      edge.assign(edge.size(), 0.0);
+      EXPECT_THAT(train(2, 4, with_edge), Each(HasSubstr("run/model.ckpt-2"))) << quarter;
+      EXPECT_EQ(std::ranges::count(edge, 0.0), std::ssize(edge)) << quarter;
+    }
+  };
+  name = "rim";
+  restore = RestoreRules{.rename = {{"edge", "rim"}}};
+  expect_refused();
+  directory = "other";
+  restore = RestoreRules{.from = "run/model.ckpt-2", .rename = {{"edge", "rim"}}};
+  expect_refused();
+  disk.write_file(path, good);
+  EXPECT_THAT(train(2, 4, with_edge), Each(""));
+  EXPECT_EQ(std::ranges::count(edge, 7.0), std::ssize(edge));
 }
 
 TEST_F(PartsTest, PartsThatOverlapEndAllRanks) {

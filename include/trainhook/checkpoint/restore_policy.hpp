@@ -15,6 +15,18 @@ namespace trainhook {
 
 class Saver;
 
+namespace detail {
+
+/// What a process of a job restores whose variables come from the chief: its own state, and no variables but strings
+/// and its parts of tensors.
+struct OwnState {
+  std::string prefix{};  ///< of its state's names in the checkpoint, taken instead of the chief's; empty: restores all
+  std::function<bool(const std::string& name)> keeps{};  ///< the state that keeps its value instead of the chief's
+  bool is_verified = false;                              ///< of this checkpoint, the parts of tensors were read before
+};
+
+}  // namespace detail
+
 /// What `RestoreRules` become, so that programs without them contain none of their code.
 class RestorePolicy {
  public:
@@ -30,11 +42,11 @@ class RestorePolicy {
   [[nodiscard]] virtual std::string text() const = 0;
 
   /// Restores all that `saver` saves of the session. Calls `initialize` first if not all of it is in the checkpoint.
-  /// What was not plain is noted in `run.pbtxt` of `directory`, if that is not empty. `own` and `keeps` are those of
+  /// What was not plain is noted in `run.pbtxt` of `directory`, if that is not empty. `own` is that of
   /// Saver::restore.
   virtual void restore(SessionRef session, const Saver& saver, const CheckpointSource& checkpoint,
-                       const std::string& directory, FunctionRef<void()> initialize, const std::string& own,
-                       const std::function<bool(const std::string& name)>& keeps) const = 0;
+                       const std::string& directory, FunctionRef<void()> initialize,
+                       const detail::OwnState& own) const = 0;
 };
 
 }  // namespace trainhook

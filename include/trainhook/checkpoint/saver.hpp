@@ -14,6 +14,7 @@
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/restore_policy.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -166,21 +167,16 @@ class Saver {
   /// Reads and verifies the whole checkpoint, then restores the saveables, then the session. On an error no variable
   /// changes. Partitioned variables are joined, or split as in the graph. A job's parts of tensors, which may fill the
   /// memory, are verified, and then read once more to where they are: if the disk fails only then, they are half read.
-  /// With `own` they are read only: the rank has verified the checkpoint before.
-  /// @param own for a rank of a job whose variables come from the chief: the name prefix of the rank's state in the
-  /// checkpoint, used instead of the chief's; variables other than strings are not read
-  /// @param keeps for a rank that is new to the run: the state that keeps its value instead of getting the chief's
+  /// @param own for a rank of a job that is not the chief
   /// @param resumes whether the session trains on. Else, or if another program wrote the checkpoint, generators of a
   /// graph's random ops may be missing: they keep their values, with a log line
   /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
   /// differs, NotFoundError if a variable or other state is missing.
-  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointSource& from, const std::string& own = {},
-                              const std::function<bool(const std::string& name)>& keeps = {},
+  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointSource& from, const detail::OwnState& own = {},
                               bool resumes = false) const;
 
   /// The same from a checkpoint that is open.
-  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointContents& contents, const std::string& own = {},
-                              const std::function<bool(const std::string& name)>& keeps = {},
+  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointContents& contents, const detail::OwnState& own = {},
                               bool resumes = false) const;
 
   /// Logs how many names of the checkpoint restored last nothing in the session took, and the first few, because later

@@ -65,9 +65,9 @@ class VariableSlices {
   [[nodiscard]] TRAINHOOK_DECL static Tensor read(const CheckpointContents& contents, const SaveSliceInfo& slice,
                                                   const StateSpec& variable);
 
-  /// The same into its elements `to`; an empty `to` is only verified.
-  TRAINHOOK_DECL static void read(const CheckpointContents& contents, const SaveSliceInfo& slice,
-                                  const StateSpec& variable, std::span<std::byte> to);
+  /// Throws as `read` if the tensor of which the variable is a part is missing or another one.
+  TRAINHOOK_DECL static void expect_tensor_of(const CheckpointContents& contents, const SaveSliceInfo& slice,
+                                              const StateSpec& variable);
 
  private:
   std::map<std::string, std::shared_ptr<const SaveSliceInfo>, std::less<>> slices_;

@@ -33,6 +33,13 @@ template <class Call>
   } catch (...) { rethrow_of_user(function, name); }
 }
 
+/// The same for a `Saveable`. What fails below one of ours says itself whose it is.
+template <class Call>
+decltype(auto) call_of_saveable(std::string_view function, std::string_view name, Call&& call) {
+  if (name.starts_with("_trainhook/")) return std::forward<Call>(call)();
+  return call_of_user(function, name, std::forward<Call>(call));
+}
+
 /// Calls `call`, whose failures tell what it was for: `saving run/model.ckpt-100: ...`.
 template <class Call>
 decltype(auto) call_in_context(const std::string& context, Call&& call) {

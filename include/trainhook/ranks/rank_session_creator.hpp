@@ -67,7 +67,12 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_chief();
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_as_other();
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_damaged_for_others(const std::string& prefix) const;
-  [[nodiscard]] TRAINHOOK_DECL std::string wait_for_restored();
+
+  struct Restored {
+    std::string prefix{};
+    bool is_verified = false;  // by this rank
+  };
+  [[nodiscard]] TRAINHOOK_DECL Restored wait_for_restored();
   [[nodiscard]] TRAINHOOK_DECL std::string why_damaged(const std::string& prefix) const;
   TRAINHOOK_DECL void expect_readable(const std::string& prefix) const;
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;

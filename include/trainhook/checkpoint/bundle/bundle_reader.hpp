@@ -68,10 +68,6 @@ class BundleReader {
   /// lacks. @throws as `get_tensor`.
   TRAINHOOK_DECL void(verify)(std::string_view beginning = {}) const;
 
-  /// Reads and verifies what `get_tensor` reads for a region, a slice at a time. @throws as it, but not for elements
-  /// that are missing.
-  TRAINHOOK_DECL void(verify)(std::string_view name, const TensorSlice& region) const;
-
  private:
   TRAINHOOK_DECL void read_index(FileSystem& file_system);
   TRAINHOOK_DECL void add_entry(std::string_view key, std::string_view value);

@@ -342,21 +342,24 @@ class RulesPolicy final : public RestorePolicy {
   }
 
   void restore(SessionRef session, const Saver& saver, const CheckpointSource& checkpoint, const std::string& directory,
-               FunctionRef<void()> initialize, const std::string& own,
-               const std::function<bool(const std::string& name)>& keeps) const override {
+               FunctionRef<void()> initialize, const OwnState& own) const override {
     FileSystem& file_system = saver.file_system();
     const CheckpointSource source(checkpoint_prefix(file_system, checkpoint.path()), checkpoint.format());
     const VariableSlices slices(session.graph());
-    const auto original = source.open(saver.options().format, file_system, slices.files_of_restore(own.empty()));
+    const auto original = source.open(saver.options().format, file_system, slices.files_of_restore(own.prefix.empty()));
     Model model;
     for (const StateSpec& spec : saver.chosen_state(session)) model.emplace(spec.name, spec);
     const bool begins = !rules_.from.empty();
-    const bool was_followed = !begins && fits(*original, model, slices, own);
-    const FittedContents fitted(*original, rules_, session, model, own, was_followed);
-    if (begins && own.empty()) fitted.expect_a_variable();
+    const bool was_followed = !begins && fits(*original, model, slices, own.prefix);
+    const FittedContents fitted(*original, rules_, session, model, own.prefix, was_followed);
+    if (begins && own.prefix.empty()) fitted.expect_a_variable();
     if (!was_followed || !fitted.notes().empty()) initialize();
-    saver.restore(session, fitted, own, keeps, !begins && own.empty());
-    if (!own.empty()) return;  // the chief says it
+    saver.restore(session, fitted,
+                  {.prefix = own.prefix,
+                   .keeps = own.keeps,
+                   .is_verified = own.is_verified && was_followed},  // else by other names
+                  !begins && own.prefix.empty());
+    if (!own.prefix.empty()) return;  // the chief says it
     const std::vector<std::string> left_over = saver.take_left_over();
     const std::vector<std::string> notes = fitted.notes();
     if (!begins && notes.empty() && left_over.empty()) return;

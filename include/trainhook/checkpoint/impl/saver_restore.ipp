@@ -4,11 +4,13 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
@@ -61,22 +63,21 @@ inline void expect_possible(const std::string& global_step, const std::vector<Na
 
 namespace trainhook {
 
-void Saver::restore(SessionRef session, const CheckpointSource& from, const std::string& own,
-                    const std::function<bool(const std::string& name)>& keeps, bool resumes) const {
-  const BundleFiles files = detail::VariableSlices(session.graph()).files_of_restore(own.empty());
+void Saver::restore(SessionRef session, const CheckpointSource& from, const detail::OwnState& own, bool resumes) const {
+  const BundleFiles files = detail::VariableSlices(session.graph()).files_of_restore(own.prefix.empty());
   std::unique_ptr<CheckpointContents> contents;
   try {
     contents = from.open(options_.format, file_system(), files);
   } catch (const NotFoundError& error) {
     throw InvalidArgumentError("{} is not a valid checkpoint: {}", from.path(), error.what());
   }
-  restore(session, *contents, own, keeps, resumes);
+  restore(session, *contents, own, resumes);
 }
 
-void Saver::restore(SessionRef session, const CheckpointContents& contents, const std::string& own,
-                    const std::function<bool(const std::string& name)>& keeps, bool resumes) const {
+void Saver::restore(SessionRef session, const CheckpointContents& contents, const detail::OwnState& own,
+                    bool resumes) const {
   std::vector<NamedTensor> staged;
-  bool fills = false;  // parts of tensors, whose values have no room here
+  std::map<std::string_view, const SaveSliceInfo*> filled;  // parts of tensors, whose values have no room here
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
   const detail::VariableSlices slices(session.graph());
@@ -85,26 +86,27 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
   std::vector<std::string> lacking;
   std::vector<std::string> taken;
   const auto is_kept = [&](const std::string& name) {
-    if (!keeps || !keeps(name)) return false;
+    if (!own.keeps || !own.keeps(name)) return false;
     kept += fmt::format("{}'{}'", kept.empty() ? "" : ", ", name);
     return true;
   };
   for (const StateSpec& spec : chosen) {
     const bool comes_from_chief = spec.kind == StateKind::Variable && spec.dtype != DType::String;
-    if (!own.empty() && comes_from_chief && !slices.is_own(spec.name)) continue;
+    if (!own.prefix.empty() && comes_from_chief && !slices.is_own(spec.name)) continue;
     if (is_kept(spec.name) || contents.keeps_initial(spec.name)) continue;
     if (const SaveSliceInfo* slice = slices.find(spec.name);
         slice != nullptr && (slice->is_own || !contents.find(spec.name))) {
       Tensor value;
       if (slice->is_own && !session.memory(spec.name).bytes.empty()) {
-        if (own.empty()) detail::VariableSlices::read(contents, *slice, spec, {});  // other ranks did that when asked
-        fills = true;
+        detail::VariableSlices::expect_tensor_of(contents, *slice, spec);
+        if (!own.is_verified) contents.read_into(slice->full_name, detail::region_of(*slice), {});
+        filled.emplace(spec.name, slice);
       } else {
         value = detail::VariableSlices::read(contents, *slice, spec);
       }
       staged.push_back({spec.name, std::move(value)});
       taken.push_back(slice->full_name);
-    } else if (const auto key = find_entry(contents, spec, own, may_lack_generators)) {
+    } else if (const auto key = find_entry(contents, spec, own.prefix, may_lack_generators)) {
       staged.push_back({spec.name, contents.read(*key)});
       taken.push_back(*key);
     } else {
@@ -120,7 +122,7 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
       states.emplace_back(saveable, std::move(state));
       continue;
     }
-    if (!own.empty()) state = detail::read_state(contents, own + saveable->name());
+    if (!own.prefix.empty()) state = detail::read_state(contents, own.prefix + saveable->name());
     if (state.empty()) state = detail::read_state(contents, saveable->name());
     detail::add_parts(contents, saveable->name(), state);
     for (const NamedTensor& entry : state.entries())
@@ -129,23 +131,15 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
   }
   expect_entries("restore", chosen.size() + states.size());
   detail::call_in_context(fmt::format("restoring {}", contents.path()), [&] {
-    for (const auto& one : states) {
-      const auto load = [&] { one.first->load(one.second); };
-      const std::string name = one.first->name();
-      if (name.starts_with("_trainhook/")) {  // what fails below it says whose it is
-        load();
-      } else {
-        detail::call_of_user("load of Saveable", name, load);
-      }
-    }
-    const auto fill = [&](const std::string& name, std::span<std::byte> memory) {
-      const StateSpec& spec = *std::ranges::find(chosen, name, &StateSpec::name);
-      detail::VariableSlices::read(contents, *slices.find(name), spec, memory);
-    };
-    if (fills) return session.load(staged, fill);
-    session.load(staged);
+    for (const auto& one : states)
+      detail::call_of_saveable("load of Saveable", one.first->name(), [&] { one.first->load(one.second); });
+    if (filled.empty()) return session.load(staged);
+    session.load(staged, [&](const std::string& name, std::span<std::byte> memory) {
+      const SaveSliceInfo& slice = *filled.at(name);
+      contents.read_into(slice.full_name, detail::region_of(slice), memory);
+    });
   });
-  if (own.empty()) set_left_over(contents, std::move(taken));
+  if (own.prefix.empty()) set_left_over(contents, std::move(taken));
   if (!kept.empty())
     log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", contents.path(), kept);
   if (!lacking.empty()) {

@@ -97,9 +97,8 @@ void VariableSlices::add(BundleWriter& writer, const std::string& name, const St
   if (!elements.bytes.empty()) add_pieces(writer, *slice, elements);
 }
 
-// The part's tensor as `contents` has it. @throws as `read`.
-inline void expect_tensor_of(const CheckpointContents& contents, const SaveSliceInfo& slice,
-                             const StateSpec& variable) {
+void VariableSlices::expect_tensor_of(const CheckpointContents& contents, const SaveSliceInfo& slice,
+                                      const StateSpec& variable) {
   const auto whole = find_readable(contents, slice.full_name);
   if (!whole) contents.refuse(slice.full_name);
   const Shape full = full_shape_of(slice);
@@ -115,12 +114,6 @@ Tensor VariableSlices::read(const CheckpointContents& contents, const SaveSliceI
     return Tensor::uninitialized(variable.dtype, variable.shape.known());
   expect_tensor_of(contents, slice, variable);
   return contents.read(slice.full_name, region_of(slice));
-}
-
-void VariableSlices::read(const CheckpointContents& contents, const SaveSliceInfo& slice, const StateSpec& variable,
-                          std::span<std::byte> to) {
-  expect_tensor_of(contents, slice, variable);
-  contents.read_into(slice.full_name, region_of(slice), to);
 }
 
 }  // namespace trainhook::detail

@@ -31,9 +31,7 @@ namespace detail {
 
 std::vector<NamedTensor> entries_of(Saveable& saveable) {
   const std::string name = saveable.name();
-  const bool is_ours = name.starts_with("_trainhook/");  // what fails below it says whose it is
-  const StateValues values =
-      is_ours ? saveable.save() : call_of_user("save of Saveable", name, [&] { return saveable.save(); });
+  const StateValues values = call_of_saveable("save of Saveable", name, [&] { return saveable.save(); });
   std::vector<NamedTensor> entries;
   for (const NamedTensor& entry : values.entries())
     entries.push_back({entry.name.empty() ? name : fmt::format("{}/{}", name, entry.name), entry.tensor});

@@ -49,8 +49,7 @@ OwnedSession ChiefSessionCreator::create_session() {
                                     .checkpoint_dir = options_.checkpoint_dir,
                                     .checkpoint_filename_with_path = options_.checkpoint_filename_with_path,
                                     .restore = options_.restore,
-                                    .own_state = options_.own_state,
-                                    .keeps = options_.keeps,
+                                    .own = options_.own,
                                     .why_damaged = options_.why_damaged},
                                    init);
 }

@@ -79,7 +79,7 @@ inline std::optional<std::string> why_excluded(const Graph& graph, const std::st
 
 inline void restore_by_rules(SessionRef session, const RestoreOptions& from, const CheckpointSource& checkpoint,
                              FunctionRef<void()> initialize) {
-  from.restore->restore(session, *from.saver, checkpoint, from.checkpoint_dir, initialize, from.own_state, from.keeps);
+  from.restore->restore(session, *from.saver, checkpoint, from.checkpoint_dir, initialize, from.own);
 }
 
 inline std::string not_initialized(std::span<const std::string> names) {
@@ -201,11 +201,11 @@ void SessionManager::restore(SessionRef session, const RestoreOptions& from, con
   if (!from.checkpoint_filename_with_path.empty()) {
     if (from.restore != nullptr && from.restore->from().empty()) {
       detail::restore_by_rules(session, from, from.checkpoint_filename_with_path, [&] {
-        if (from.own_state.empty()) initialize(session, init);  // else the session has the chief's variables
+        if (from.own.prefix.empty()) initialize(session, init);  // else the session has the chief's variables
       });
     } else {
-      from.saver->restore(session, from.checkpoint_filename_with_path, from.own_state, from.keeps,
-                          from.own_state.empty() && detail::is_saved(session));
+      from.saver->restore(session, from.checkpoint_filename_with_path, from.own,
+                          from.own.prefix.empty() && detail::is_saved(session));
     }
     report_.prefix = from.checkpoint_filename_with_path.path();
   } else if (!from.checkpoint_dir.empty()) {
@@ -258,7 +258,7 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
         }
       });
     } else {
-      from.saver->restore(session, prefix, {}, {}, detail::is_saved(session));
+      from.saver->restore(session, prefix, {}, detail::is_saved(session));
     }
   } catch (const DataLossError& error) {
     if (in_init) std::rethrow_exception(in_init);

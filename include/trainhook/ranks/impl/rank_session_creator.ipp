@@ -166,15 +166,17 @@ std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std:
 }
 
 // What rank 0 has restored; checks the checkpoints that it asks about before.
-std::string RankSessionCreator::wait_for_restored() {
+RankSessionCreator::Restored RankSessionCreator::wait_for_restored() {
+  std::string verified;
   for (;;) {
     const auto message = parse_message<RestoreMessage>(rounds_->from_chief({}), "what rank 0 has restored");
     if (!message.prefix.empty()) expect_readable(message.prefix);
     if (!message.is_question) {
       offer_savers(message.savers);
-      return message.prefix;
+      return {.prefix = message.prefix, .is_verified = !verified.empty() && message.prefix == verified};
     }
-    static_cast<void>(rounds_->to_chief(why_damaged(message.prefix)));
+    verified = message.prefix;
+    static_cast<void>(rounds_->to_chief(why_damaged(verified)));
   }
 }
 
@@ -190,7 +192,7 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
     const SaveSliceInfo& part = *slices.find(name);
     const bool has_elements = std::ranges::find(part.var_shape, 0) == part.var_shape.end();
     if (has_elements && reader.has_tensor(part.full_name) && reader.entry(part.full_name).shape == full_shape_of(part))
-      (reader.verify)(part.full_name, region_of(part));
+      reader.get_tensor(part.full_name, region_of(part), {});
   }
   for (const auto& condition : graph_->offered<RestoreCondition>()) {
     if (why.empty()) why = condition->why_not(prefix).value_or("");
@@ -217,11 +219,12 @@ void RankSessionCreator::offer_savers(const std::vector<std::string>& directorie
 // If rank 0 has restored a checkpoint, this session gets the variables when it is opened, before what is of this rank
 // is restored: then it has all that it is to be ready with.
 OwnedSession RankSessionCreator::create_as_other() {
-  const std::string prefix = wait_for_restored();
+  const Restored restored = wait_for_restored();
+  const std::string& prefix = restored.prefix;
   ChiefSessionCreatorOptions options = options_;
   options.checkpoint_dir.clear();
   options.checkpoint_filename_with_path = CheckpointSource(prefix, options_.checkpoint_filename_with_path.format());
-  options.own_state = rank_prefix(rounds_->rank());
+  options.own = {.prefix = rank_prefix(rounds_->rank()), .is_verified = restored.is_verified};
   const auto shared = [&](OwnedSession owned) {
     try {
       share(owned.session);
@@ -236,7 +239,7 @@ OwnedSession RankSessionCreator::create_as_other() {
     return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
   std::unordered_set<std::string> own;
   std::optional<std::set<std::string, std::less<>>> of_ranks;
-  options.keeps = [&](const std::string& name) {
+  options.own.keeps = [&](const std::string& name) {
     return of_ranks && (own.contains(name) || differs_between_ranks(name, *of_ranks));
   };
   const auto open = [&] {

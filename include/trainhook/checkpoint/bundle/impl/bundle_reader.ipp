@@ -83,14 +83,6 @@ void BundleReader::get_tensor(std::string_view name, const TensorSlice& slice, s
   });
 }
 
-void(BundleReader::verify)(std::string_view name, const TensorSlice& region) const {
-  const BundleEntry& entry = readable_entry(name);
-  const TensorSlice wanted = region.within(entry.shape);
-  if (entry.slices.empty()) return static_cast<void>(read(name, entry));
-  for (const std::size_t piece : regions_.find(name)->second.meeting(wanted))
-    static_cast<void>(read_slice(name, entry.slices[piece]));
-}
-
 void(BundleReader::verify)(std::string_view beginning) const {
   for (auto at = entries_.lower_bound(beginning); at != entries_.end() && at->first.starts_with(beginning); ++at) {
     const auto& [name, entry] = *at;
