@@ -347,7 +347,8 @@ TEST_F(PartsTest, ADamagedPartThatRulesBringChangesNoElement) {
   std::vector<double> edge(std::size_t{2} << 17, 7.0);  // two pieces of 1 MiB
   std::string name = "edge";
   const auto with_edge = [&](Program& program, int rank) {
-    if (rank == 1) program.loop.variable(name, edge, {.shape = {2, 1 << 17}, .part_of = {.shape = {2, 1 << 17}}});
+    if (rank == 1)
+      program.loop.variable(name, edge, {.shape = {2, 1 << 17}, .part_of = {.shape = {2, 1 << 17}, .offset = {0, 0}}});
   };
   EXPECT_THAT(train(2, 2, with_edge), Each(""));
   const std::string path = "run/model.ckpt-2.data-00001-of-00002";
