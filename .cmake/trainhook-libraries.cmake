@@ -58,15 +58,16 @@ endfunction()
 # g++ 12 spends a fifth of the time on collecting garbage unless it may keep 400 MB.
 set(trainhook_spared $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>)
 
-# trainhook_library(<name> INCLUDE <folder> [SOURCES <list>...] [FAST_SOURCES <list>...] [VECTOR_SOURCES <list>...] [PRODUCT_SOURCES <list>...]
+# trainhook_library(<name> INCLUDE <folder> [SOURCES <lists>...] [FAST_SOURCES <lists>...] [VECTOR_SOURCES <lists>...] [PRODUCT_SOURCES <lists>...]
 # LINK <target>... [DEFINITIONS <definition>...]): the static library trainhook::<name>, made from the library's own lists of bodies,
-# include/trainhook/<list>.hpp, one source file for each, or the one that is in the folder `installed`; nothing if a target that it links is not there, or
-# its bodies are not. Kernels are compiled with -O3, which they gain from, the others with -O2; VECTOR_SOURCES and PRODUCT_SOURCES once for each vector width. Only products may round a multiplication
-# and an addition as one, which is twice as fast there; elsewhere each operation rounds, so that an update has TensorFlow's bits on any processor. Used by
-# the build and, from the installed package, by every project that finds it.
+# include/trainhook/<list>.hpp, or the one that is in the folder `installed`; nothing if a target that it links is not there, or its bodies are not.
+# Lists that are joined by a + are one source file, so that the headers of both are read once. Kernels are compiled with -O3, which they gain from, the
+# others with -O2; VECTOR_SOURCES and PRODUCT_SOURCES once for each vector width. Only products may round a multiplication and an addition as one, which
+# is twice as fast there; elsewhere each operation rounds, so that an update has TensorFlow's bits on any processor. Used by the build and, from the
+# installed package, by every project that finds it.
 function(trainhook_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "INCLUDE" "SOURCES;FAST_SOURCES;VECTOR_SOURCES;PRODUCT_SOURCES;LINK;DEFINITIONS")
-  list(GET arg_SOURCES 0 first)
+  string(REGEX MATCH "[^+;]+" first "${arg_SOURCES}")
   if(TARGET trainhook::${name} OR NOT EXISTS ${arg_INCLUDE}/trainhook/${first}.hpp)
     return()
   endif()
@@ -91,24 +92,29 @@ function(trainhook_library name)
     set(native -march=native)
   endif()
   set(vector_sources)
-  foreach(list IN LISTS arg_SOURCES arg_FAST_SOURCES arg_VECTOR_SOURCES arg_PRODUCT_SOURCES)
-    if(NOT EXISTS ${arg_INCLUDE}/trainhook/${list}.hpp)
-      message(FATAL_ERROR "trainhook: there is no ${list}.hpp in ${arg_INCLUDE}/trainhook; install trainhook again")
-    endif()
-    string(REPLACE "/impl/src" "" source "${list}")
+  foreach(lists IN LISTS arg_SOURCES arg_FAST_SOURCES arg_VECTOR_SOURCES arg_PRODUCT_SOURCES)
+    string(REPLACE + ";" parts "${lists}")
+    set(content)
+    foreach(list IN LISTS parts)
+      if(NOT EXISTS ${arg_INCLUDE}/trainhook/${list}.hpp)
+        message(FATAL_ERROR "trainhook: there is no ${list}.hpp in ${arg_INCLUDE}/trainhook; install trainhook again")
+      endif()
+      string(APPEND content "#include <trainhook/${list}.hpp>\n")
+    endforeach()
+    string(REPLACE "/impl/src" "" source "${lists}")
     string(MAKE_C_IDENTIFIER "${source}" source)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/trainhook_sources/${source}.cpp)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#include <trainhook/${list}.hpp>\n" @ONLY)
+    file(CONFIGURE OUTPUT ${source} CONTENT "${content}" @ONLY)
     # In every kind of build: in one for debugging, the user's own files are not optimised; the library is, or training would crawl.
     set(optimisation -O3)
-    if(list IN_LIST arg_SOURCES)
+    if(lists IN_LIST arg_SOURCES)
       set(optimisation -O2)
-    elseif(NOT list IN_LIST arg_PRODUCT_SOURCES)
+    elseif(NOT lists IN_LIST arg_PRODUCT_SOURCES)
       list(APPEND optimisation -ffp-contract=off)
     endif()
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${optimisation};${native};${TRAINHOOK_COMPILE_OPTIONS}")
     target_sources(${library} PRIVATE ${source})
-    if(list IN_LIST arg_VECTOR_SOURCES OR list IN_LIST arg_PRODUCT_SOURCES)
+    if(lists IN_LIST arg_VECTOR_SOURCES OR lists IN_LIST arg_PRODUCT_SOURCES)
       list(APPEND vector_sources ${source})
     endif()
   endforeach()
@@ -132,9 +138,9 @@ set(trainhook_modules model ranks estimator testing media engine compat mpi torc
 # trainhook_libraries(<include folder> <installed>): the core library and its modules; those that are installed are taken from that folder, "" if none is.
 function(trainhook_libraries include installed)
   trainhook_library(trainhook INCLUDE ${include} LINK trainhook::header_only SOURCES
-    core/impl/src proto/impl/src io/impl/src events/impl/src graph/impl/src graph/ops/impl/src graph_def/impl/src session/impl/src
-    data/impl/src loop/impl/src checkpoint/impl/src_1 checkpoint/impl/src_2 hooks/impl/src_1 hooks/impl/src_2 monitored/impl/src)
-  trainhook_library(model INCLUDE ${include} LINK trainhook::trainhook SOURCES model/impl/src_1 model/ops/impl/src_1 model/ops/impl/src_2)
+    core/impl/src+proto/impl/src+io/impl/src+events/impl/src graph/impl/src+graph/ops/impl/src+graph_def/impl/src+session/impl/src
+    data/impl/src+loop/impl/src+monitored/impl/src checkpoint/impl/src hooks/impl/src)
+  trainhook_library(model INCLUDE ${include} LINK trainhook::trainhook SOURCES model/impl/src_1+model/ops/impl/src)
   trainhook_library(ranks INCLUDE ${include} LINK trainhook::trainhook SOURCES ranks/impl/src_1 ranks/testing/impl/src)
   trainhook_library(estimator INCLUDE ${include} LINK trainhook::model SOURCES estimator/impl/src)
   trainhook_library(testing INCLUDE ${include} LINK trainhook::trainhook SOURCES testing/impl/src)
@@ -155,7 +161,7 @@ function(trainhook_libraries include installed)
     VECTOR_SOURCES engine/kernels/impl/src_4 engine/kernels/impl/src_7
     PRODUCT_SOURCES engine/kernels/impl/src_5 engine/kernels/impl/src_6
     DEFINITIONS Eigen=trainhook_eigen ${without_media})
-  trainhook_library(compat INCLUDE ${include} LINK trainhook::engine SOURCES compat/impl/src_1 compat/ops/impl/src
+  trainhook_library(compat INCLUDE ${include} LINK trainhook::engine SOURCES compat/impl/src_1+compat/ops/impl/src
     FAST_SOURCES compat/kernels/impl/src DEFINITIONS Eigen=trainhook_eigen)
 
   # As they were called in 0.2, where `trainhook::engine` and the like were header-only.
