@@ -58,13 +58,13 @@ endfunction()
 # g++ 12 spends a fifth of the time on collecting garbage unless it may keep 400 MB.
 set(trainhook_spared $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>)
 
-# trainhook_library(<name> INCLUDE <folder> [SOURCES <lists>...] [FAST_SOURCES <lists>...] [VECTOR_SOURCES <lists>...] [PRODUCT_SOURCES <lists>...]
+# trainhook_library(<name> INCLUDE <folder> SOURCES <lists>... [FAST_SOURCES <lists>...] [VECTOR_SOURCES <lists>...] [PRODUCT_SOURCES <lists>...]
 # LINK <target>... [DEFINITIONS <definition>...]): the static library trainhook::<name>, made from the library's own lists of bodies,
 # include/trainhook/<list>.hpp, or the one that is in the folder `installed`; nothing if a target that it links is not there, or its bodies are not.
-# Lists that are joined by a + are one source file, so that the headers of both are read once. Kernels are compiled with -O3, which they gain from, the
-# others with -O2; VECTOR_SOURCES and PRODUCT_SOURCES once for each vector width. Only products may round a multiplication and an addition as one, which
-# is twice as fast there; elsewhere each operation rounds, so that an update has TensorFlow's bits on any processor. Used by the build and, from the
-# installed package, by every project that finds it.
+# Lists that are joined by a + are one source file, so that the headers of both are read once. SOURCES are compiled with -O2, the others with -O3, which
+# kernels gain from (a cast by 3); VECTOR_SOURCES and PRODUCT_SOURCES once for each vector width. Only products may round a multiplication and an addition
+# as one, which is twice as fast there; elsewhere each operation rounds, so that an update has TensorFlow's bits on any processor. Used by the build and,
+# from the installed package, by every project that finds it.
 function(trainhook_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "INCLUDE" "SOURCES;FAST_SOURCES;VECTOR_SOURCES;PRODUCT_SOURCES;LINK;DEFINITIONS")
   string(REGEX MATCH "[^+;]+" first "${arg_SOURCES}")
@@ -101,7 +101,8 @@ function(trainhook_library name)
       endif()
       string(APPEND content "#include <trainhook/${list}.hpp>\n")
     endforeach()
-    string(REPLACE "/impl/src" "" source "${lists}")
+    list(GET parts 0 source)
+    string(REPLACE "/impl/src" "" source "${source}")
     string(MAKE_C_IDENTIFIER "${source}" source)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/trainhook_sources/${source}.cpp)
     file(CONFIGURE OUTPUT ${source} CONTENT "${content}" @ONLY)
@@ -109,7 +110,8 @@ function(trainhook_library name)
     set(optimisation -O3)
     if(lists IN_LIST arg_SOURCES)
       set(optimisation -O2)
-    elseif(NOT lists IN_LIST arg_PRODUCT_SOURCES)
+    endif()
+    if(NOT lists IN_LIST arg_PRODUCT_SOURCES)
       list(APPEND optimisation -ffp-contract=off)
     endif()
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${optimisation};${native};${TRAINHOOK_COMPILE_OPTIONS}")
@@ -156,10 +158,9 @@ function(trainhook_libraries include installed)
     set(without_media TRAINHOOK_WITHOUT_MEDIA)
     set(installed "")
   endif()
-  trainhook_library(engine INCLUDE ${include} LINK trainhook::model trainhook::eigen ${media} SOURCES engine/impl/src_1
-    FAST_SOURCES engine/kernels/impl/src_1 engine/kernels/impl/src_2 engine/kernels/impl/src_3
-    VECTOR_SOURCES engine/kernels/impl/src_4 engine/kernels/impl/src_7
-    PRODUCT_SOURCES engine/kernels/impl/src_5 engine/kernels/impl/src_6
+  trainhook_library(engine INCLUDE ${include} LINK trainhook::model trainhook::eigen ${media}
+    SOURCES engine/impl/src_1+engine/kernels/impl/src_2 FAST_SOURCES engine/kernels/impl/src_1
+    VECTOR_SOURCES engine/kernels/impl/src_3 engine/kernels/impl/src_5 PRODUCT_SOURCES engine/kernels/impl/src_4
     DEFINITIONS Eigen=trainhook_eigen ${without_media})
   trainhook_library(compat INCLUDE ${include} LINK trainhook::engine SOURCES compat/impl/src_1+compat/ops/impl/src
     FAST_SOURCES compat/kernels/impl/src DEFINITIONS Eigen=trainhook_eigen)

@@ -36,7 +36,7 @@ if [ "$whole" = find_package_whole ]; then
   # The programs of both folders, and that of the engine, or one file of it.
   cmake --build "$folder/build"
   engine=compiled_modules
-  [ -n "$packages" ] || engine=$(cd "$folder/build" && ninja -t targets all | sed -n 's/^\(.*engine_kernels_6\.cpp\.o\):.*/\1/p')
+  [ -n "$packages" ] || engine=$(cd "$folder/build" && ninja -t targets all | sed -n 's/^\(.*engine_1\.cpp\.o\):.*/\1/p')
   cmake --build "$folder/build" --target "$engine"
   for program in one/header_only one/header_only_modules one/compiled two/counter two/static_counter; do
     "$folder/build/$program" || fail "$program failed"

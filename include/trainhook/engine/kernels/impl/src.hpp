@@ -12,5 +12,3 @@
 #include <trainhook/engine/kernels/impl/src_3.hpp>
 #include <trainhook/engine/kernels/impl/src_4.hpp>
 #include <trainhook/engine/kernels/impl/src_5.hpp>
-#include <trainhook/engine/kernels/impl/src_6.hpp>
-#include <trainhook/engine/kernels/impl/src_7.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Arrays, and the movement of their elements.
+/// Arrays, the movement of their elements, selection, rankings, and images of other sizes.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
@@ -9,4 +9,7 @@
 
 #include <trainhook/engine/kernels/impl/array.ipp>
 #include <trainhook/engine/kernels/impl/movement.ipp>
+#include <trainhook/engine/kernels/impl/ranking.ipp>
+#include <trainhook/engine/kernels/impl/resize.ipp>
+#include <trainhook/engine/kernels/impl/selection.ipp>
 #include <trainhook/engine/kernels/impl/strided_slice.ipp>
