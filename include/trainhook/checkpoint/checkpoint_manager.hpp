@@ -49,7 +49,7 @@ class CheckpointManager {
   TRAINHOOK_DECL std::optional<std::string> save(SessionRef session, std::optional<std::int64_t> checkpoint_number = {},
                                                  bool check_interval = true);
 
-  /// The newest checkpoint of the directory, whoever wrote it.
+  /// The newest checkpoint of the directory, also of another writer.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> latest_checkpoint() const;
 
   /// The managed checkpoints, oldest first.

@@ -73,7 +73,7 @@ using CheckpointFormat = std::unique_ptr<CheckpointContents> (*)(const std::stri
                                                                              FileSystem& file_system,
                                                                              BundleFiles files);
 
-/// The path of a checkpoint, and its format, if that is another one than whoever restores it expects.
+/// The path of a checkpoint, and its format if that is not the one that the reader expects.
 class CheckpointSource {
  public:
   CheckpointSource() = default;  ///< no checkpoint

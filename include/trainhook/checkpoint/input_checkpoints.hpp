@@ -27,7 +27,7 @@ namespace trainhook::detail {
 /// Bundles `<basename>-<step>` in the model's directory, with a state file that lists them. Each is committed before
 /// the model checkpoint of its step; a kill between the two leaves a surplus file, which is harmless. Each save deletes
 /// the files that no model checkpoint of the directory needs. In a session that saves no model they are the checkpoints
-/// themselves, of which a Saver keeps the newest.
+/// themselves, and a Saver keeps the newest.
 ///
 /// In a job of several processes each has a file, `input_worker_<process>.ckpt-<step>` for the basename `input.ckpt`,
 /// which contains the number of processes. The first process writes and removes those of all, and one state file lists

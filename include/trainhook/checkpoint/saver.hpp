@@ -140,7 +140,7 @@ class Saver {
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> chosen_state(SessionRef session,
                                                                    const detail::OtherParts* others = nullptr) const;
 
-  /// The tensors that it saves and of which other processes of a job have parts.
+  /// The names of the tensors that it saves and that other processes of a job have parts of.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> tensors_of_others(const Graph& graph) const;
 
   /// @throws FailedPreconditionError if there are such tensors, which a save of this process alone would lack.

@@ -27,7 +27,7 @@ using Renames = std::vector<std::pair<std::string, std::string>>;
 /// The name with what replaces its beginning.
 [[nodiscard]] TRAINHOOK_DECL std::string renamed(std::string_view name, const Renames& renames);
 
-/// What the names of a checkpoint are in a model. The arguments must outlive it.
+/// Gives the model's names for the names of a checkpoint. The arguments must outlive it.
 class Renaming {
  public:
   /// @param was_followed the checkpoint is of this model, so a name that the model has is not replaced by one that it

@@ -23,7 +23,7 @@ namespace detail {
 
 [[nodiscard]] TRAINHOOK_DECL std::string dims_to_string(std::span<const std::int64_t> dims);
 
-/// Throws the error for dimensions that are too many or too large, or of which one is below `least`.
+/// Throws the error for too many or too large dimensions, or for one that is below `least`.
 [[noreturn]] TRAINHOOK_DECL void throw_bad_shape(std::span<const std::int64_t> dims, std::int64_t least);
 
 }  // namespace detail

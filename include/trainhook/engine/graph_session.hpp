@@ -41,9 +41,9 @@ struct GraphSessionOptions {
   /// All sessions of a process share the threads. TensorFlow's `intra_op_parallelism_threads`.
   std::size_t num_threads = 0;
 
-  /// The width of vectors that the kernels use: "sse2", "avx2" or "avx512", of which a program that is linked with the
-  /// compiled library has all; on other processors, and header-only, there is one. Empty: the widest that the processor
-  /// has. Another width gives other bits: name one if runs are to be the same on different machines.
+  /// The width of the kernels' vectors: "sse2", "avx2" or "avx512". A program that links the compiled library has all
+  /// three; on other processors, and header-only, there is one. Empty: the widest that the processor has. Another width
+  /// gives other bits: name one if runs are to be the same on different machines.
   std::string width{};
 };
 

@@ -63,7 +63,7 @@ TRAINHOOK_DECL PartialShape reduced_shape(const PartialShape& shape, const std::
 /// may be left out.
 TRAINHOOK_DECL Operation add_node(Graph& graph, const OpDef& def, NodeSpec spec);
 
-/// Adds a node with one output to the graph of its inputs, of which there must be at least one.
+/// Adds a node with one output to the graph of its inputs; it must have at least one.
 TRAINHOOK_DECL Output add_op(const OpDef& def, std::string_view name, std::vector<Output> inputs, Attrs attrs = {});
 
 /// The elements of a constant int32 or int64 tensor; nothing if `x` is not one.

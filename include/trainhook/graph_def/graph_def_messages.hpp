@@ -19,7 +19,7 @@
 
 namespace trainhook::detail {
 
-/// NameAttrList, of which only the name is read.
+/// NameAttrList; only its name is read.
 struct FunctionMessage {
   std::string_view name{};
 };

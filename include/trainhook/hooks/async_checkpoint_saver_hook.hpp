@@ -17,14 +17,12 @@ class BackgroundWriter;
 class Save;
 }  // namespace detail
 
-/// Saves as CheckpointSaverHook does, but takes the state at one point in time on the loop's thread and writes it on
-/// another. `last_saved_step` is that of the newest commit that it has seen. Listeners are called on the loop's thread:
-/// `before_save` when the state is taken, `after_save` in the first hook call after the commit. A step counts as saved
-/// when it is committed. If a background save fails, the next run, or else `end`, throws its error. `end` waits for the
-/// writer and then saves the last step if it is not saved yet; a recovery waits for it, too, and resumes from what it
-/// wrote. If other ranks of a job write parts of a checkpoint, it is committed at the end of a later step, when all
-/// have finished; if a rank fails before that, the job ends without it. Source: TensorFlow's
-/// `AsyncCheckpointSaverHook`, which takes no snapshot.
+/// Saves as CheckpointSaverHook does, but takes the state on the loop's thread and writes it on another. A step counts
+/// as saved, in `last_saved_step` too, when it is committed. Listeners are called on the loop's thread: `before_save`
+/// when the state is taken, `after_save` in the first hook call after the commit. If a background save fails, the next
+/// run, or else `end`, throws its error. `end` waits for the writer and then saves the last step if that is not saved
+/// yet; a recovery waits for it, too. What other ranks write a part of is committed at the end of a later step, when
+/// all have finished. Source: TensorFlow's `AsyncCheckpointSaverHook`, which takes no snapshot.
 class AsyncCheckpointSaverHook : public CheckpointSaverHook {
  public:
   /// @throws InvalidArgumentError as CheckpointSaverHook.

@@ -23,18 +23,17 @@ class BestCheckpoints;
 }
 
 /// Saves the model when a published metric, such as an EvaluationHook's `eval/loss`, is among the best `keep` values,
-/// and removes the checkpoint that no longer is. They are complete checkpoints with the hooks' state and, with a
-/// CheckpointInputPipelineHook, the input's position; `latest_checkpoint(directory)`, here and in TensorFlow, returns
-/// the best one. Each contains its value, so the directory is the list: it survives restarts and kills, even if the
-/// model resumes from an earlier checkpoint. Of equal values the earlier step wins; NaN is never saved. Remove the
-/// directory to start over. Saves on the loop's thread. In a job, they contain the state of the chief only, and only
-/// its hooks can veto them.
+/// and removes the checkpoint that no longer is. These are complete checkpoints, with the hooks' state and the input's
+/// position; `latest_checkpoint(directory)`, here and in TensorFlow, returns the best one. Each contains its value, so
+/// the directory is the list, also after a kill or a resume from an earlier checkpoint; remove it to start over. Of
+/// equal values the earlier step wins; NaN is never saved. Saves on the loop's thread; in a job, only the state of the
+/// chief.
 ///
 ///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),
 ///               th::BestCheckpointHook({.metric = "eval/accuracy", .better = th::Better::Higher, .keep = 2})}
 ///
-/// A value counts if it is published for the model's current step: in a callback of any hook before the next run or, at
-/// the end, by a hook of an earlier phase.
+/// A value counts if it is published for the model's current step: before the next run or, at the end, by a hook of an
+/// earlier phase.
 class BestCheckpointHook final : public SessionRunHook {
  public:
   using Options = BestCheckpointOptions;

@@ -27,15 +27,14 @@ namespace trainhook {
 
 class FileWriter;
 
-/// Computes metrics every N steps or T seconds, and at the end: logs them, writes them as scalars for TensorBoard, and
-/// publishes them as `eval/loss` and so on for hooks such as EarlyStoppingHook. Events go to a separate directory, so a
-/// metric with the tag of a training summary is a second curve in its chart. A run that a signal ends is not evaluated
-/// at its end, since a later run resumes it. What an evaluation draws from random generators of the session, such as a
-/// loop's `state`, is not missing in the training: afterwards they stand where they stood.
+/// Computes metrics every N steps or T seconds, and at the end, but not if a signal ends the run, which will be
+/// resumed. Logs them, writes them as scalars for TensorBoard, in a directory of their own, and publishes them as
+/// `eval/loss` and so on for hooks such as EarlyStoppingHook. A metric with the tag of a training summary is a second
+/// curve in its chart. The generators of the session, such as a loop's `state`, are as before after an evaluation.
 ///
-/// In a job of several ranks, an EvaluationHook in `hooks` evaluates on all of them at the same step, so that
-/// `evaluate` may add up over the ranks. All publish the metrics of rank 0, and only rank 0 logs and writes them. One
-/// in `chief_only_hooks` evaluates and publishes on rank 0 alone: hooks of other ranks do not see its metrics.
+/// In a job, one in `hooks` evaluates on all ranks at the same step, so that `evaluate` may add up over them; all
+/// publish the metrics of rank 0, which alone logs and writes them. One in `chief_only_hooks` evaluates and publishes
+/// on rank 0 alone.
 class EvaluationHook final : public SessionRunHook {
  public:
   struct Options {

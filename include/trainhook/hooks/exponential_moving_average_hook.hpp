@@ -15,12 +15,12 @@
 
 namespace trainhook {
 
-/// Keeps `average = decay * average + (1 - decay) * value` for floating-point variables of a session, after each step;
-/// those of half and bfloat16 are float, which loses no small step. Averages start from the session's first values and
-/// are saved in checkpoints: a resumed run has the same ones. Each belongs to its variable: RestoreRules that rename,
-/// cast or reshape the variable do the same to it, and that of a part of a tensor is found in parts of another cut. A
-/// variable whose average a checkpoint lacks starts from its present value, with a warning. For plain loops; graphs can
-/// also use ExponentialMovingAverage. Copies the variables at each step. Source: `tf.train.ExponentialMovingAverage`.
+/// Keeps `average = decay * average + (1 - decay) * value` for floating-point variables, after each step; that of half
+/// and bfloat16 is a float. Averages start from the session's first values and are saved in checkpoints. Each belongs
+/// to its variable: RestoreRules that rename, cast or reshape the variable do the same to it, and a part of a tensor
+/// finds its average in another cut. One that a checkpoint lacks starts from the present value, with a warning. Copies
+/// the variables at each step. For plain loops; graphs can also use ExponentialMovingAverage. Source:
+/// `tf.train.ExponentialMovingAverage`.
 ///
 ///     auto ema = th::make_hook<th::ExponentialMovingAverageHook>({.decay = 0.999});
 ///     .hooks = {ema, th::EvaluationHook([&] {

@@ -40,11 +40,10 @@ TRAINHOOK_DECL void forget_interruption();
 
 /// Requests a stop when the process gets one of `stop_signals`: the current step is finished, hooks end, the last step
 /// is saved, and a log line says what was saved. A second one, other than SIGPIPE, ends the process at once. One of
-/// `save_signals` saves a checkpoint after the next step, and the run continues. Earlier handlers of the signals are
-/// called too, and are restored when the session has ended, unless another one was installed meanwhile. A signal that
-/// is ignored when the session begins, as SIGINT in a script's background job, stays ignored. Several sessions of one
-/// process share the signals; their options must be equal. A session with this hook that is made after the stop throws
-/// CancelledError: see `interruption`.
+/// `save_signals` saves after the next step. Earlier handlers are called too, and are restored when the session has
+/// ended, unless another one was installed meanwhile. A signal that is ignored when the session begins, as SIGINT in a
+/// script's background job, stays ignored. Several sessions of one process share the signals, with equal options. A
+/// session with this hook that is made after the stop throws CancelledError: see `interruption`.
 class SignalHook final : public SessionRunHook {
  public:
   struct Options {

@@ -35,7 +35,7 @@ struct MemberList {};
 
 inline constexpr std::size_t kMostMembers = 16;
 
-/// Initializes anything but an array, of which it initializes the first element.
+/// Initializes anything; of an array, its first element.
 struct Anything {
   template <class M>
   operator M() const;

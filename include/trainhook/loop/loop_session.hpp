@@ -242,7 +242,7 @@ class LoopSession : public RunForms<LoopSession, true> {
   /// Copies of the current values. @throws the errors of `save` functions.
   [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> snapshot(std::span<const std::string> names);
 
-  /// One value of a snapshot, of which the loop keeps no copy: a save that writes the values one at a time needs no
+  /// One value of a snapshot; the loop keeps no copy of it, so a save that writes the values one at a time needs no
   /// copy of the whole model. @throws NotFoundError for an unknown name.
   [[nodiscard]] TRAINHOOK_DECL Tensor saved_value(std::string_view name) const;
 

@@ -90,7 +90,7 @@ concept TupleLike = requires(T& object) {
   std::get<0>(object);
 };
 
-/// Whether there are structs with a `visit_state` in an array, optional or tuple, whose bytes are not its state then.
+/// Whether an array, optional or tuple holds structs with a `visit_state`: then its bytes are not its state.
 template <class T>
 [[nodiscard]] constexpr bool has_visited_parts() {
   if constexpr (VisitedState<T>) {

@@ -40,10 +40,10 @@ enum class OnExisting {
 
 /// A period that is zero or negative turns its hook off.
 struct MonitoredTrainingSessionOptions {
-  std::shared_ptr<SessionPeers> peers{};        ///< who trains together with this session, for it alone: `mpi::peers`,
-                                                ///< `ranks::peers`, `ranks::chief` or `ranks::worker`; null: nobody
-  std::string checkpoint_dir{};                 ///< restores from here and saves to here; empty: neither
-  OnExisting on_existing = OnExisting::Resume;  ///< what to do if `checkpoint_dir` has checkpoints
+  std::shared_ptr<SessionPeers> peers{};           ///< the job that trains together, for one session: `mpi::peers`,
+                                                   ///< `ranks::peers`, `ranks::chief` or `ranks::worker`; null: alone
+  std::string checkpoint_dir{};                    ///< restores from here and saves to here; empty: neither
+  OnExisting on_existing = OnExisting::Resume;     ///< what to do if `checkpoint_dir` has checkpoints
   std::shared_ptr<const RestorePolicy> restore{};  ///< RestoreRules, for a checkpoint that does not fit the model
   std::shared_ptr<Scaffold> scaffold{};            ///< null: a new one with all defaults
   std::optional<int> max_to_keep{};  ///< so many checkpoints, 0: all; 5 if it is not given. Not with a `scaffold`

@@ -46,7 +46,7 @@ namespace detail {
   return is_any_of<AbortedError, UnavailableError>(error);
 }
 
-/// Applies a RetryPolicy to one monitored session, of which it knows nothing but the errors.
+/// Applies a RetryPolicy to one monitored session, and knows only its errors.
 class RecoveryPolicy {
  public:
   /// `clock` must outlive this.

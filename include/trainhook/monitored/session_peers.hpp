@@ -79,8 +79,8 @@ class SessionPeers : public Peers {
   /// After the hooks have ended, with an error or null; then as `fail`. @throws the error of another process.
   virtual void finish(const std::exception_ptr& /*error*/, Duration /*stop_grace_period_secs*/) {}
 
-  /// Tells the others the error that ends this process, unless they know it. Waits so long for others that do
-  /// not answer.
+  /// Tells the others the error that ends this process, unless they know it. Waits at most that period for those that
+  /// do not answer.
   virtual void fail(const std::exception_ptr& /*error*/, Duration /*stop_grace_period_secs*/) noexcept {}
 };
 

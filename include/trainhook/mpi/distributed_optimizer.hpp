@@ -37,13 +37,12 @@ namespace detail {
 
 }  // namespace detail
 
-/// Gives an optimizer the mean of the gradients of all ranks. If all ranks have equally many rows and the loss is a
-/// mean over rows, the step is that of one process with the global batch. Every rank makes the same step. The gradients
-/// of a layer are on their way while those of the layers before it are computed. The slots are the optimizer's own and
-/// have the same names as without MPI, so a checkpoint fits both. The same number of ranks gives the same bits. Every
-/// rank must train the same graph and start from the same values, which a training session with `peers` ensures,
-/// or else a BroadcastGlobalVariablesHook. After a run that failed in the backward pass, the ranks may be out of step,
-/// and the next run is a FailedPreconditionError. Source: Horovod's `DistributedOptimizer`.
+/// Gives an optimizer the mean of the gradients of all ranks. If all have equally many rows and the loss is a mean over
+/// rows, the step is that of one process with the global batch. Gradients of a layer are on their way while those of
+/// the layers before it are computed. Slots have the same names as without MPI, so a checkpoint fits both; the same
+/// number of ranks gives the same bits. Every rank must train the same graph from the same values, which a session with
+/// `peers` or a BroadcastGlobalVariablesHook ensures. After a run that failed in the backward pass, the next one is a
+/// FailedPreconditionError, because ranks may be out of step. Source: Horovod's `DistributedOptimizer`.
 template <std::derived_from<Optimizer> Inner>
 class DistributedOptimizer {
  public:

@@ -14,11 +14,11 @@
 
 namespace trainhook::mpi::detail {
 
-/// A reduction without the collective calls of MPI, of which the non-blocking one takes twice as long. In the first
-/// round each rank sends its votes to the ranks 1, 2 and 3 above it (after the last comes rank 0 again), in the next
-/// round what it has so far to those 4, 8 and 12 above it, then 16, 32 and 48, until it has the votes of all. Some
-/// arrive twice, which does not change the result. Source: Hensgen, Finkel and Manber, "Two algorithms for barrier
-/// synchronization", 1988, in which each round has one message.
+/// A reduction without MPI's own, whose non-blocking call takes twice as long. In the first round each rank sends its
+/// votes to the ranks 1, 2 and 3 above it (after the last comes rank 0 again), in the next round what it has so far to
+/// those 4, 8 and 12 above it, then 16, 32 and 48, until it has the votes of all. Some arrive twice, which does not
+/// change the result. Source: Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988, in which
+/// each round has one message.
 class VoteExchange {
  public:
   TRAINHOOK_DECL explicit VoteExchange(Communicator comm);

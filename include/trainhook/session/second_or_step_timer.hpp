@@ -44,8 +44,8 @@ class SecondOrStepTimer {
     std::int64_t steps = 0;
   };
 
-  /// A timer that is saved and restored with the state of `hook`, of which it must be a member. A period in seconds is
-  /// due immediately after a restart. @throws as below.
+  /// A timer that is a member of `hook`, and is saved and restored with the state of that. A period in seconds is due
+  /// immediately after a restart. @throws as below.
   TRAINHOOK_DECL SecondOrStepTimer(SessionRunHook& hook, Options options, std::string_view owner = "SecondOrStepTimer",
                                    std::string_view secs_name = "every_secs",
                                    std::string_view steps_name = "every_steps");

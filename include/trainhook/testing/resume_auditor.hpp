@@ -49,7 +49,7 @@ struct ResumeAudit {
 /// and to its end. `train` must create everything that a process would, train to the end, and keep all files on the
 /// given file system; it may throw while that fails. Compares the results: the names of the checkpoints; every tensor
 /// in the newest checkpoint of each basename, which covers the model, hooks, generators and input; and the summaries in
-/// event files, of which an interruption may lose some but change none.
+/// event files: an interruption may lose some of them, but must change none.
 /// @throws the error of `train` without interruption.
 [[nodiscard]] TRAINHOOK_DECL ResumeAudit audit_resume(const std::function<void(FileSystem& disk)>& train,
                                                       const ResumeAuditOptions& options = {});

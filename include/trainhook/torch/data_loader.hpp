@@ -67,7 +67,7 @@ class DataLoader {
     taken_ = detail::add_batch_order(loop, name, static_cast<std::int64_t>(*size), order);
   }
 
-  /// The next batch. What reading it throws, comes from here, and the next call reads the same batch again.
+  /// The next batch. If reading it throws, so does this, and the next call reads the same batch again.
   [[nodiscard]] Batch next() {
     try {
       if (loader_ == nullptr || taken_->position() != position_) start();

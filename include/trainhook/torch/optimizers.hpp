@@ -22,8 +22,8 @@ namespace trainhook::libtorch {
 /// called `<name>/all/...`; its `max_eval` and `line_search_fn` are the program's. What the optimizer has not made yet,
 /// such as the first momentum, stays absent after a restore: in the checkpoint it is an empty tensor, or -1. Optimizer
 /// and module must outlive the session.
-/// @throws UnimplementedError for another optimizer, InvalidArgumentError for a parameter that `module` does not have,
-/// which an LBFGS is not asked.
+/// @throws UnimplementedError for another optimizer, InvalidArgumentError for a parameter that `module` does not have
+/// (an LBFGS needs none there).
 TRAINHOOK_DECL void add_optimizer(LoopSession& loop, std::string_view name, ::torch::optim::Optimizer& optimizer,
                                   const ::torch::nn::Module& module, Snapshots snapshots = Snapshots::OnHost);
 

@@ -70,7 +70,7 @@ TRAINHOOK_DECL std::string bundle_temporary_suffix();
 /// with a number that `is_temporary_number` knows.
 TRAINHOOK_DECL bool is_temporary_name(std::string_view name);
 
-/// Whether it ends in `.tempstate<digits>`, whoever wrote it.
+/// Whether it ends in `.tempstate<digits>`, as temporary files of other programs do, too.
 TRAINHOOK_DECL bool has_temporary_form(std::string_view name);
 
 /// The checkpoint that a data file belongs to: `m-1` of `m-1.data-00000-of-00001`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tensors of which a hook takes one value: what can never be one is refused before the first step.
+/// Tensors from which a hook takes one value: one that can never be a single value is refused before the first step.
 #pragma once
 
 #include <cstdint>
