@@ -4,7 +4,6 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,7 +76,7 @@ void Saver::restore(SessionRef session, const CheckpointSource& from, const deta
 void Saver::restore(SessionRef session, const CheckpointContents& contents, const detail::OwnState& own,
                     bool resumes) const {
   std::vector<NamedTensor> staged;
-  std::map<std::string_view, const SaveSliceInfo*> filled;  // parts of tensors, whose values have no room here
+  bool fills = false;  // parts of tensors, whose values have no room here
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
   const detail::VariableSlices slices(session.graph());
@@ -100,7 +99,7 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
       if (slice->is_own && !session.memory(spec.name).bytes.empty()) {
         detail::VariableSlices::expect_tensor_of(contents, *slice, spec);
         if (!own.is_verified) contents.read_into(slice->full_name, detail::region_of(*slice), {});
-        filled.emplace(spec.name, slice);
+        fills = true;
       } else {
         value = detail::VariableSlices::read(contents, *slice, spec);
       }
@@ -133,9 +132,9 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
   detail::call_in_context(fmt::format("restoring {}", contents.path()), [&] {
     for (const auto& one : states)
       detail::call_of_saveable("load of Saveable", one.first->name(), [&] { one.first->load(one.second); });
-    if (filled.empty()) return session.load(staged);
+    if (!fills) return session.load(staged);
     session.load(staged, [&](const std::string& name, std::span<std::byte> memory) {
-      const SaveSliceInfo& slice = *filled.at(name);
+      const SaveSliceInfo& slice = *slices.find(name);
       contents.read_into(slice.full_name, detail::region_of(slice), memory);
     });
   });
