@@ -164,9 +164,9 @@ class Saver {
   /// surplus ones. Each save does that too; this is for a run that has nothing more to save.
   TRAINHOOK_DECL void tidy(const std::string& save_path, const std::string& latest_filename = kLatestFilename);
 
-  /// Reads and verifies the whole checkpoint, then restores the saveables, then the session. On an error no variable
-  /// changes. Partitioned variables are joined, or split as in the graph. A job's parts of tensors, which may fill the
-  /// memory, are verified, and then read once more to where they are: if the disk fails only then, they are half read.
+  /// Reads and verifies the whole checkpoint, then restores the saveables, then the session; on an error no variable
+  /// changes. Partitioned variables are joined or split. A job's parts of tensors, which may fill the memory, are
+  /// verified, and then read once more to where they are: if the disk fails only then, they are half read.
   /// @param own for a rank of a job that is not the chief
   /// @param resumes whether the session trains on. Else, or if another program wrote the checkpoint, generators of a
   /// graph's random ops may be missing: they keep their values, with a log line

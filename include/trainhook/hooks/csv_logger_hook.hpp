@@ -15,17 +15,18 @@ namespace trainhook {
 /// quoted according to RFC 4180; a cell without a value is empty; lines end in a line feed.
 ///
 /// A run that is killed and resumed writes the same file as an uninterrupted one: rows after the restored step and a
-/// torn last line are cut off at the first run, and rows are on disk before the checkpoint of their step. So a run that
-/// starts at step 0 starts the file again; if its rows may be another run's, `log.csv.1` or the next free number keeps
-/// a copy. A file with other columns or with lines that are no rows, or that is not what the resumed run wrote, is an
-/// error and stays as it is, and so is a second hook or run that writes to it. A link is followed; a pipe or a device
-/// is appended to. List the hook after the hooks that publish. Source: Keras' `CSVLogger`.
+/// torn last line are cut off at the first run, and rows are on disk before the checkpoint of their step. List the hook
+/// after the hooks that publish. Source: Keras' `CSVLogger`.
 ///
 ///     th::CsvLoggerHook({"loss"}, {.path = "run/log.csv", .every_n_steps = 100, .metrics = {"eval/accuracy"}})
 class CsvLoggerHook final : public detail::RowLoggerHook {
  public:
   using Options = RowLoggerOptions;
 
+  /// A run that starts at step 0 starts the file again; if its rows may be another run's, `log.csv.1` or the next free
+  /// number keeps a copy. A file with other columns or with lines that are no rows, or that is not what the resumed run
+  /// wrote, is an error and stays as it is, and so is a second hook or run that writes to it. A link is followed; a
+  /// pipe or a device is appended to.
   /// @param values scalar numbers, bools or strings; may be empty
   /// @throws InvalidArgumentError if the path is empty, two columns have the same name, the name of one is not UTF-8,
   /// there are no columns, or there are values without exactly one positive period.

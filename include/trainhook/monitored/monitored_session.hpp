@@ -94,12 +94,6 @@ class StepContext {
 /// and throws OutOfRangeError if the caller waits for a result. The tables in session_run_hook.hpp list how a run and a
 /// session can end.
 ///
-/// Can be moved, also in the middle of training: hooks, contexts, `raw_session()` and every SessionRef refer to what it
-/// owns, which stays where it is. Only a reference to the object itself refers to the object that it was moved from.
-/// That one has stopped, its destructor does nothing, and its other functions throw FailedPreconditionError. Assigning
-/// to a live session ends that one as the destructor does, after the new one was made; call `close()` before that if
-/// both use one loop or directory. Do not destroy a session or assign to it in its own run.
-///
 /// A forked child has no part in it: there `should_stop()` is true, `run` throws, and nothing ends or is written.
 /// Source: TensorFlow's `MonitoredSession`.
 template <SessionLike S>
@@ -117,7 +111,12 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
                                             std::move(session_args)...),
                    options) {}
   explicit MonitoredSession(detail::SessionHandle lifecycle) : lifecycle_(std::move(lifecycle)) {}
+  /// Can be moved, also in the middle of training: hooks, contexts, `raw_session()` and every SessionRef refer to what
+  /// it owns, which stays where it is. Only a reference to the object itself refers to the object that it was moved
+  /// from. That one has stopped, its destructor does nothing, and its other functions throw FailedPreconditionError.
   MonitoredSession(MonitoredSession&&) noexcept = default;
+  /// Ends a live session as the destructor does, after the new one was made; call `close()` before that if both use one
+  /// loop or directory. Do not destroy a session or assign to it in its own run.
   MonitoredSession& operator=(MonitoredSession&&) noexcept = default;
   MonitoredSession(const MonitoredSession&) = delete;
   MonitoredSession& operator=(const MonitoredSession&) = delete;
