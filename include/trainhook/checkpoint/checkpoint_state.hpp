@@ -87,11 +87,10 @@ TRAINHOOK_DECL void update_checkpoint_state(FileSystem& file_system, const std::
 namespace detail {
 
 /// The checkpoints that a restore tries, best first: the state file's newest, then all others that are listed or on
-/// disk, by decreasing step. A listed name that exists in the directory means that checkpoint, even if the directory
-/// was copied or moved and the file has an old path. If the state file is damaged, logs a warning and uses the
-/// checkpoints on disk. Unlisted ones count only if their basename is `basename` or, without it, that of a listed one;
-/// if none is listed, all count, and one whose name has no step if it is the only one. Listed ones may be missing on
-/// disk.
+/// disk, by decreasing step. A listed name that exists in the directory means that checkpoint, even if the file has an
+/// old path. If the state file is damaged, logs a warning and uses the checkpoints on disk. Unlisted ones count only if
+/// their basename is `basename` or, without it, that of a listed one; if none is listed, all count, and one without a
+/// step if it is the only one. Listed ones may be missing on disk.
 /// @throws the errors of reading the state file, because it might name another checkpoint, FailedPreconditionError for
 /// several without a step.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> checkpoint_candidates(

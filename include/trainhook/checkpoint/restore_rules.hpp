@@ -22,14 +22,13 @@ enum class Missing {
   KeepInitial,  ///< it keeps its initial value
 };
 
-/// The option `restore` of `monitored_training_session`. Without rules each difference is an error, and with them each
-/// one that no rule is about. One log line says how many names were restored, kept their initial values, and are left
-/// over in the checkpoint, and the first of the other differences; `run.pbtxt` has each difference.
+/// The option `restore` of `monitored_training_session`. Without rules each difference is an error, with them each that
+/// no rule is about. One log line says how many names were restored, kept their initial values, and are left over in
+/// the checkpoint; `run.pbtxt` has all differences.
 ///
-/// Rules without `from` apply at each start and each recovery, whether or not the checkpoint fits without them. A
-/// program may keep them: in a checkpoint that has all of the model's names, a name that was renamed before stays. But
-/// a rule that exchanges two names exchanges them each time, and one that leaves out a name begins with its initial
-/// value each time.
+/// Rules without `from` apply at each start and each recovery. A program may keep them: in a checkpoint that has all of
+/// the model's names, a name that was renamed before stays. But a rule that exchanges two names does so each time, and
+/// one that leaves out a name begins with its initial value each time.
 ///
 ///     .restore = th::RestoreRules{.from = "pretrained/model.ckpt-9", .rename = {{"encoder/", "net/encoder/"}},
 ///                                 .missing = th::Missing::KeepInitial, .cast = true}
@@ -40,13 +39,12 @@ struct RestoreRules {
   /// model it is an error. Empty: the rules are for the checkpoints in `checkpoint_dir`.
   CheckpointSource from{};
 
-  /// Pairs of a beginning of names in the checkpoint and what replaces it; the first pair that fits a name counts. A
-  /// beginning ends at a '/' or '.' of the name, or with it: `net/fc1` is not that of `net/fc10.weight`. The state of
-  /// optimizers follows its variables: names that hold `net/fc1` or `fc1` inside are renamed, too, if the model lacks
-  /// them and has the new ones, as those of `libtorch::add_optimizer` are, `adam/fc1.weight/exp_avg`. What a hook keeps
-  /// of a variable, such as its moving average, follows it, too, and is reshaped with it; a hook's own name needs a
-  /// pair of its own, from `_trainhook/hooks/` on. A variable without a new name, `{"net/head", ""}`, is left out, with
-  /// all that is below it.
+  /// Pairs of a beginning of names in the checkpoint and what replaces it; the first pair that fits counts. A beginning
+  /// ends at a '/' or '.' of the name, or with it: `net/fc1` is not that of `net/fc10.weight`. The state of optimizers
+  /// follows its variables: names that hold `net/fc1` or `fc1` inside, such as `adam/fc1.weight/exp_avg`, are renamed,
+  /// too, if the model lacks them and has the new ones. What a hook keeps of a variable, such as its moving average,
+  /// follows it and is reshaped with it; a hook's own name needs a pair of its own, from `_trainhook/hooks/` on. A pair
+  /// `{"net/head", ""}` leaves out the variable, with all that is below it.
   std::vector<std::pair<std::string, std::string>> rename{};
 
   Missing missing = Missing::Fail;
