@@ -9,8 +9,8 @@ seconds=${1:-20}
 case $seconds in *[!0-9]*) echo "run.sh: '$seconds' is not a number of seconds" >&2; exit 2 ;; esac
 build=$root/build/fuzz
 "$root/.ci/packages" build checks
-"$root/.ci/configure" fuzz -DTRAINHOOK_WIDTHS=one -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DTRAINHOOK_COMPILE_OPTIONS=-O0 -DTRAINHOOK_BUILD_FUZZERS=ON \
-  -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
+"$root/.ci/configure" fuzz -DTRAINHOOK_WIDTHS=one -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DTRAINHOOK_COMPILE_OPTIONS=-O1 -DTRAINHOOK_BUILD_FUZZERS=ON \
+  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
 cmake --build "$build" --target fuzzers
 fuzzers=("$@")
 if [ ${#fuzzers[@]} = 0 ]; then mapfile -t fuzzers < <(cd "$root/tests/fuzz" && printf '%s\n' *_fuzz.cpp | sed 's/_fuzz[.]cpp//'); fi
