@@ -140,9 +140,9 @@ set(trainhook_modules model ranks estimator testing media engine compat mpi torc
 # trainhook_libraries(<include folder> <installed>): the core library and its modules; those that are installed are taken from that folder, "" if none is.
 function(trainhook_libraries include installed)
   trainhook_library(trainhook INCLUDE ${include} LINK trainhook::header_only SOURCES
-    core/impl/src+proto/impl/src+io/impl/src+events/impl/src graph/impl/src+graph/ops/impl/src+graph_def/impl/src+session/impl/src
+    core/impl/src+proto/impl/src+io/impl/src+events/impl/src graph/impl/src+graph/ops/impl/src+session/impl/src
     data/impl/src+loop/impl/src+monitored/impl/src checkpoint/impl/src hooks/impl/src)
-  trainhook_library(model INCLUDE ${include} LINK trainhook::trainhook SOURCES model/impl/src_1+model/ops/impl/src)
+  trainhook_library(model INCLUDE ${include} LINK trainhook::trainhook SOURCES model/impl/src_1+model/graph_def/impl/src+model/ops/impl/src)
   trainhook_library(ranks INCLUDE ${include} LINK trainhook::trainhook SOURCES ranks/impl/src_1 ranks/testing/impl/src)
   trainhook_library(estimator INCLUDE ${include} LINK trainhook::model SOURCES estimator/impl/src)
   trainhook_library(testing INCLUDE ${include} LINK trainhook::trainhook SOURCES testing/impl/src)

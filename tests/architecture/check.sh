@@ -7,7 +7,7 @@ export LC_ALL=C
 
 # The core library: a header includes its own folder and those before it. The optional modules: each may use the whole core
 # library, and of the other modules what uses lists.
-core_library="core proto io events graph graph_def session data loop checkpoint hooks monitored"
+core_library="core proto io events graph session data loop checkpoint hooks monitored"
 optional_modules="model ranks media engine estimator compat mpi torch exchange testing"
 uses="engine>model engine>media estimator>model compat>model compat>engine mpi>model mpi>ranks"
 longest=450

@@ -30,8 +30,8 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/model/ops/math.hpp>

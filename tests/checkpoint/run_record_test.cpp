@@ -3,8 +3,12 @@
 /// Tests of what a training directory tells of the run that wrote it last.
 #include <trainhook/checkpoint/run_record.hpp>
 
+#include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -13,8 +17,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -31,7 +33,8 @@ using detail::write_run_record;
 class RunRecordTest : public ::testing::Test {
  protected:
   testing::MemoryFileSystem disk;
-  const RunRecord record{.command_line = "train \"--rate=0.1\"\n", .graph_digest = 4'000'000'000, .random_seed = -7};
+  const RunRecord record{
+      .command_line = "train \"--rate=0.1\"\n", .random_seed = -7, .graph_fingerprint = 4'000'000'000};
 };
 
 TEST_F(RunRecordTest, ComesBackFromItsDirectoryAsItWas) {
@@ -39,13 +42,58 @@ TEST_F(RunRecordTest, ComesBackFromItsDirectoryAsItWas) {
   write_run_record(disk, "run", record);
   EXPECT_EQ(read_run_record(disk, "run"), record);
   EXPECT_EQ(read_file(disk, "run/run.pbtxt"),
-            "command_line: \"train \\\"--rate=0.1\\\"\\n\"\ngraph_digest: 4000000000\nrandom_seed: -7\n");
+            "command_line: \"train \\\"--rate=0.1\\\"\\n\"\nrandom_seed: -7\ngraph_fingerprint: 4000000000\n");
 }
 
-TEST_F(RunRecordTest, HasTheDigestOfTheWholeGraph) {
-  Graph graph;
-  for (int i = 0; i < 2000; ++i) constant(graph, i, "number");
-  EXPECT_EQ(run_record_of(graph).graph_digest, crc32c::value(as_graph_def(graph)));
+TEST_F(RunRecordTest, HasAFingerprintOfTheGraphThatChangesWithAllThatANodeIs) {
+  const Attrs attrs{{"t", Tensor::of<float>({1, 2})},
+                    {"s", std::string("a")},
+                    {"i", std::int64_t{1}},
+                    {"f", 1.0F},
+                    {"b", true},
+                    {"d", DType::Float},
+                    {"p", PartialShape{2}},
+                    {"n", Tensor("text")},
+                    {"is", std::vector<std::int64_t>{1}},
+                    {"fs", std::vector<float>{1}},
+                    {"ds", std::vector{DType::Half}},
+                    {"ss", std::vector<std::string>{"a"}},
+                    {"ps", std::vector{PartialShape{1}}}};
+  const auto fingerprint_of = [](const NodeSpec& changed, bool feeds_on_other = false, bool waits_for_other = false) {
+    Graph graph;
+    const Node& one = graph.add({.type = "One", .name = "one", .outputs = {{DType::Float, Shape{}}}}).node();
+    const Node& two = graph.add({.type = "One", .name = "two", .outputs = {{DType::Float, Shape{}}}}).node();
+    NodeSpec spec = changed;
+    spec.inputs = {Output(const_cast<Node*>(feeds_on_other ? &two : &one), 0)};
+    spec.control_inputs = {Operation(const_cast<Node*>(waits_for_other ? &one : &two))};
+    graph.add(spec);
+    return run_record_of(graph).graph_fingerprint;
+  };
+  const NodeSpec plain{.type = "Op", .name = "op", .attrs = attrs};
+  std::set<std::uint32_t> seen{fingerprint_of(plain)};
+  EXPECT_EQ(fingerprint_of(plain), *seen.begin());
+  EXPECT_TRUE(seen.insert(fingerprint_of(plain, true)).second);
+  EXPECT_TRUE(seen.insert(fingerprint_of(plain, false, true)).second);
+  EXPECT_TRUE(seen.insert(fingerprint_of({.type = "Or", .name = "op", .attrs = attrs})).second);
+  EXPECT_TRUE(seen.insert(fingerprint_of({.type = "Op", .name = "or", .attrs = attrs})).second);
+  const std::vector<std::pair<std::string, AttrValue>> others{{"t", Tensor::of<float>({1, 3})},
+                                                              {"s", std::string("b")},
+                                                              {"i", std::int64_t{2}},
+                                                              {"f", 2.0F},
+                                                              {"b", false},
+                                                              {"d", DType::Double},
+                                                              {"p", PartialShape{}},
+                                                              {"n", Tensor("texts")},
+                                                              {"is", std::vector<std::int64_t>{1, 1}},
+                                                              {"fs", std::vector<float>{2}},
+                                                              {"ds", std::vector<DType>{}},
+                                                              {"ss", std::vector<std::string>{"a", ""}},
+                                                              {"ps", std::vector{PartialShape{2}}}};
+  for (const auto& [key, value] : others) {
+    NodeSpec changed = plain;
+    changed.attrs.insert_or_assign(key, value);
+    EXPECT_TRUE(seen.insert(fingerprint_of(changed)).second) << key;
+  }
 }
 
 TEST_F(RunRecordTest, OfALaterVersionIsReadAndADamagedOneIsAnErrorThatNamesIt) {
@@ -90,10 +138,16 @@ TEST_F(RunRecordTest, SaysWhatDiffers) {
   now.random_seed = 3;
   EXPECT_EQ(record.differences(now), "the seed was -7 and is 3");
   now.command_line = "train";
-  now.graph_digest = 1;
+  now.graph_fingerprint = 1;
   EXPECT_EQ(record.differences(now),
             "the command line is another one, the seed was -7 and is 3, the graph is "
             "another one");
+}
+
+TEST_F(RunRecordTest, OfAnEarlierVersionDoesNotDifferByItsGraph) {
+  disk.make_directories("run");
+  write_file_atomically(disk, "run/run.pbtxt", "graph_digest: 4000000000\nrandom_seed: -7\n");
+  EXPECT_EQ(read_run_record(disk, "run")->differences(record), "");
 }
 
 TEST_F(RunRecordTest, ThatLacksTheCommandLineDoesNotDifferByIt) {

@@ -19,8 +19,8 @@
 #include <trainhook/graph/ops/shape_rules.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/summary.hpp>
-#include <trainhook/graph_def/graph_def_messages.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/graph_def_messages.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
 #include <trainhook/model/gradients.hpp>
 #include <trainhook/model/layers.hpp>
 #include <trainhook/model/ops/array.hpp>

@@ -11,7 +11,7 @@
 
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

@@ -21,7 +21,7 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/summary.hpp>
-#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/model/layers.hpp>
 #include <trainhook/model/moving_averages.hpp>

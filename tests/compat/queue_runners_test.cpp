@@ -14,8 +14,8 @@
 #include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/model/ops/queue.hpp>
 #include <trainhook/session/queue_runner.hpp>
 #include <trainhook/testing/log_lines.hpp>

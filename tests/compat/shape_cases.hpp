@@ -17,8 +17,8 @@
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/ops.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 #include <trainhook/model.hpp>
 #include <trainhook/trainhook.hpp>
 

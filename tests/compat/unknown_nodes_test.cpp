@@ -15,7 +15,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
 
 namespace trainhook {
 namespace {

@@ -6,7 +6,7 @@
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
 
 namespace th = trainhook;
 

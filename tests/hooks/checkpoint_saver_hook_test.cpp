@@ -17,9 +17,9 @@
 #include <temporary_folder.hpp>
 
 #include <trainhook/checkpoint/lock_lease.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
-#include <trainhook/hooks/saving/graph_export.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/loop/loop_session.hpp>
@@ -28,12 +28,11 @@
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/recording_writer.hpp>
 
+#include "graph_export_double.hpp"
 #include "training_double.hpp"
 
 namespace trainhook {
 namespace {
-
-using detail::export_meta_graph_for;
 
 using namespace std::chrono_literals;
 using Lines = std::vector<std::string>;
@@ -328,7 +327,7 @@ TEST(CheckpointSaverHook, B033_X40_WritesTheGraphOnceAndACheckpointRecordForEach
   EXPECT_EQ(support::files_with(training.disk, "run", "graph"), Lines{"graph.pbtxt"});
   EXPECT_NE(training.disk.contents("run/graph.pbtxt").find("global_step"), std::string::npos);
   EXPECT_EQ(support::files_with(training.disk, "run", ".meta").size(), 5U);
-  const std::string meta = export_meta_graph_for(training.graph, SaverOptions{});
+  const std::string meta = support::kGraphExportDouble.meta_graph(training.graph, {});
   EXPECT_EQ(training.disk.contents("run/model.ckpt-6.meta"), meta);
   for (const std::string& path : list_event_files(training.disk, "run")) {
     for (const Event& event : read_events(training.disk, path).events) {
@@ -355,7 +354,7 @@ TEST(CheckpointSaverHook, WritesTheCommandLineUnlessItIsToldNotTo) {
     training.run();
     const std::string record = training.disk.contents("run/run.pbtxt");
     EXPECT_EQ(record.find("command_line") != std::string::npos, save_command_line) << record;
-    EXPECT_NE(record.find("graph_digest"), std::string::npos);
+    EXPECT_NE(record.find("graph_fingerprint"), std::string::npos);
   }
 }
 
@@ -610,6 +609,7 @@ TEST(CheckpointSaverHook, AFullDiskAtTheStartDoesNotEndARunThatToleratesFailedSa
   support::Outside outside;
   outside.disk.set_capacity(0);
   LoopSession loop;
+  loop.export_graph(support::kGraphExportDouble);
   auto session = monitored_training_session(
       loop, {.checkpoint_dir = "run",
              .hooks = {CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .tolerated_save_failures = 50})},

@@ -17,7 +17,7 @@
 #include <trainhook/compat/kernels.hpp>
 #include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/engine.hpp>
-#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/trainhook.hpp>
 

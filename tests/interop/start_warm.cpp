@@ -13,7 +13,7 @@
 
 #include <trainhook/checkpoint/init_from_checkpoint.hpp>
 #include <trainhook/engine.hpp>
-#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {

@@ -20,7 +20,7 @@
 
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/engine.hpp>
-#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/model/learning_rate_schedules.hpp>

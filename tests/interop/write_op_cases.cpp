@@ -18,7 +18,7 @@
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/compat/kernels.hpp>
 #include <trainhook/engine.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 

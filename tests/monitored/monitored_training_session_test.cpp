@@ -17,6 +17,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <graph_export_double.hpp>
+
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/log.hpp>
@@ -281,13 +283,14 @@ TEST_F(MonitoredTrainingSessionTest, M016_WritesSummariesEverySoManySeconds) {
                                         "global_step/sec", "global_step/sec", "global_step/sec", "global_step/sec"}));
 }
 
-TEST_F(MonitoredTrainingSessionTest, M018_WritesTheGraphAtOnceAndAMetaFileWithEachCheckpoint) {
+TEST_F(MonitoredTrainingSessionTest, M018_WritesAnExportedGraphAtOnceAndAMetaFileWithEachCheckpoint) {
   const auto metas = [&](const std::string& directory) {
     std::size_t count = 0;
     for (const std::string& name : disk.list_directory(directory)) count += name.ends_with(".meta") ? 1U : 0U;
     return count;
   };
   Program program(disk, clock);
+  program.loop.export_graph(support::kGraphExportDouble);
   auto options = program.options({});
   options.save_checkpoint_steps = 1;
   auto session = monitored_training_session(program.loop, std::move(options));
@@ -297,13 +300,17 @@ TEST_F(MonitoredTrainingSessionTest, M018_WritesTheGraphAtOnceAndAMetaFileWithEa
   EXPECT_EQ(metas("run"), 2U);
   session.close();
 
-  Program without(disk, clock);
-  auto no_graph = without.options({});
-  no_graph.checkpoint_dir = "elsewhere";
-  no_graph.save_graph_def = false;
-  monitored_training_session(without.loop, std::move(no_graph)).close();
-  EXPECT_FALSE(disk.exists("elsewhere/graph.pbtxt"));
-  EXPECT_EQ(metas("elsewhere"), 0U);
+  for (const bool exports : {true, false}) {
+    Program without(disk, clock);
+    if (exports) without.loop.export_graph(support::kGraphExportDouble);
+    auto no_graph = without.options({});
+    no_graph.checkpoint_dir = exports ? "elsewhere" : "plain";
+    no_graph.save_graph_def = !exports;
+    const std::string directory = no_graph.checkpoint_dir;
+    monitored_training_session(without.loop, std::move(no_graph)).close();
+    EXPECT_FALSE(disk.exists(directory + "/graph.pbtxt"));
+    EXPECT_EQ(metas(directory), 0U);
+  }
 }
 
 TEST_F(MonitoredTrainingSessionTest, M020_M021_M022_S37_SummariesAndCheckpointsAreSwitchedOffIndependently) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <graph_export_double.hpp>
 #include <shared_session_double.hpp>
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
@@ -113,7 +114,10 @@ class TrainingDouble {
 
   testing::Script script;
   Graph& graph = script.graph();
-  testing::ScriptedSession model{script};
+  struct Model : testing::ScriptedSession {
+    using ScriptedSession::ScriptedSession;
+    [[nodiscard]] const GraphExport* graph_export() const noexcept { return &kGraphExportDouble; }
+  } model{script};
   FileWriterCache writers{{.file_system = &outside_->disk, .clock = &outside_->clock}};
   detail::SessionServices services{outside_->disk, outside_->clock, writers};
   std::unique_ptr<Coordinator> coordinator;

@@ -20,11 +20,11 @@ namespace detail {
 /// compares it when it resumes. It is not part of a checkpoint, so that the checkpoint's bytes do not depend on it.
 /// Only the user may read the file: a command line may have a password in it.
 struct RunRecord {
-  std::string command_line{};      ///< program and arguments; empty if unknown, which differs from nothing
-  std::uint32_t graph_digest = 0;  ///< CRC32C of the GraphDef
-  std::int64_t random_seed = 0;    ///< of the graph
-  std::string restored{};          ///< what was not plain in a restore by rules; it differs from nothing
-  std::string kernel_width{};      ///< of the engine; empty if unknown, which differs from nothing
+  std::string command_line{};           ///< program and arguments; empty if unknown, which differs from nothing
+  std::int64_t random_seed = 0;         ///< of the graph
+  std::string restored{};               ///< what was not plain in a restore by rules; it differs from nothing
+  std::string kernel_width{};           ///< of the engine; empty if unknown, which differs from nothing
+  std::uint32_t graph_fingerprint = 0;  ///< a CRC32C of what the nodes are; 0 if unknown, which differs from nothing
 
   bool operator==(const RunRecord&) const = default;
 

@@ -12,9 +12,9 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/graph_def/graph_def_messages.hpp>
-#include <trainhook/graph_def/node_def.hpp>
-#include <trainhook/graph_def/tensor_proto_reader.hpp>
+#include <trainhook/model/graph_def/graph_def_messages.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/tensor_proto_reader.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/proto/wire.hpp>
 

@@ -13,7 +13,7 @@
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
 

@@ -13,7 +13,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/op_def.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
 

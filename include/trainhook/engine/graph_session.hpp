@@ -31,6 +31,8 @@
 
 namespace trainhook {
 
+struct GraphExport;
+
 struct GraphSessionOptions {
   std::vector<KernelGroup> kernels{};  ///< if two groups have an op type, the earlier one is used
   std::uint64_t seed = 0;              ///< for random ops that were built without a seed; 0: a new one each time
@@ -62,6 +64,8 @@ class GraphSession : public RunForms<GraphSession, false> {
 
   /// The width of vectors that the kernels use, as `GraphSessionOptions::width` names it.
   [[nodiscard]] std::string_view kernel_width() const noexcept { return width_.name; }
+
+  [[nodiscard]] TRAINHOOK_DECL const GraphExport* graph_export() const noexcept;
 
   /// Computes the fetches in one run. A repeated request costs a comparison, and allocates nothing from its third time
   /// on, but for kernels so large that threads share them. Kernels treat denormal floats as zero.

@@ -13,7 +13,6 @@
 #include <trainhook/events/impl/src.hpp>
 #include <trainhook/graph/impl/src.hpp>
 #include <trainhook/graph/ops/impl/src.hpp>
-#include <trainhook/graph_def/impl/src.hpp>
 #include <trainhook/session/impl/src.hpp>
 #include <trainhook/data/impl/src.hpp>
 #include <trainhook/loop/impl/src.hpp>

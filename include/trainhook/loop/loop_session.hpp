@@ -32,6 +32,8 @@
 
 namespace trainhook {
 
+struct GraphExport;
+
 namespace detail {
 
 class LoopAccess;
@@ -226,6 +228,10 @@ class LoopSession : public RunForms<LoopSession, true> {
     requires(!std::convertible_to<Function, std::function<void()>>)
   TRAINHOOK_REFUSED;
 
+  /// Has the graph written beside checkpoints, as `graph.pbtxt`, `.meta` files and graph events: by `graph_export()` of
+  /// model/graph_def/meta_graph_def.hpp, which must outlive the session.
+  void export_graph(const GraphExport& how) noexcept { graph_export_ = &how; }
+
   /// The number of steps done so far.
   [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step() const noexcept;
 
@@ -252,6 +258,8 @@ class LoopSession : public RunForms<LoopSession, true> {
   /// One value of a snapshot, where the variable's memory makes one by itself: see ExternalVariable.
   [[nodiscard]] TRAINHOOK_DECL std::function<Tensor()> deferred_value(std::string_view name);
 
+  [[nodiscard]] const GraphExport* graph_export() const noexcept { return graph_export_; }
+
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries, FillMemory fill = {});
   TRAINHOOK_DECL void close() noexcept;
   void run_request(const RunRequest& request, std::span<Tensor> results) { execute(request, results); }
@@ -266,6 +274,7 @@ class LoopSession : public RunForms<LoopSession, true> {
                                      Layout natural_layout, std::function<detail::MemoryView()> view);
   TRAINHOOK_DECL Output add_value(std::string_view name, const OutputSpec& spec, std::function<Tensor()> give);
 
+  const GraphExport* graph_export_ = nullptr;
   std::unique_ptr<Impl> impl_;
 };
 

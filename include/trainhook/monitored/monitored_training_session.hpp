@@ -53,7 +53,7 @@ struct MonitoredTrainingSessionOptions {
   std::optional<std::int64_t> save_summaries_steps{};
   std::int64_t log_step_count_steps = 100;             ///< the period of logging and writing steps per second
   std::string summary_dir{};                           ///< for event files; empty: `checkpoint_dir`
-  bool save_graph_def = true;                          ///< also writes `graph.pbtxt` and `.meta` files
+  bool save_graph_def = true;                          ///< also writes the graph of an engine that exports it
   bool save_command_line = true;                       ///< also writes the program's arguments to `run.pbtxt`
   DirectoryLock directory_lock = DirectoryLock::Auto;  ///< locks `checkpoint_dir` against other processes
   HookList hooks{};                                    ///< called after those that this function adds

@@ -47,6 +47,9 @@ namespace trainhook {
 ///
 /// An engine that chooses its code by the processor may also have `kernel_width()`, a `std::string_view` that names the
 /// choice, such as "avx2". A run that resumes with another one logs that its numbers will differ in their last bits.
+///
+/// An engine whose graph is of use to TensorFlow may also have `graph_export()`, a `const GraphExport*`. Savers then
+/// write the graph beside their checkpoints.
 template <class S>
 concept SessionLike = requires(S& session, const RunRequest& request, std::span<Tensor> results,
                                std::span<const std::string> names, std::span<const NamedTensor> entries) {

@@ -16,6 +16,8 @@
 
 namespace trainhook {
 
+struct GraphExport;
+
 namespace detail {
 
 struct SessionTable {
@@ -32,6 +34,7 @@ struct SessionTable {
   std::function<Tensor()> (*deferred_value)(void*, std::string_view);
   void (*set_rank)(void*, int rank, int size);
   std::string_view (*kernel_width)(void*);
+  const GraphExport* (*graph_export)(void*);
 };
 
 /// A session that returns the values of a snapshot one at a time.
@@ -79,6 +82,8 @@ inline constexpr SessionTable kSessionTable{
         }),
     if_it_has<S, std::string_view>(
         [](auto& session) requires requires { session.kernel_width(); } { return session.kernel_width(); }),
+    if_it_has<S, const GraphExport*>(
+        [](auto& session) requires requires { session.graph_export(); } { return session.graph_export(); }),
 };
 
 }  // namespace detail
@@ -128,6 +133,11 @@ class SessionRef : public RunForms<SessionRef, true> {
   /// The session's `kernel_width`; empty if it has none.
   [[nodiscard]] std::string_view kernel_width() const {
     return table_->kernel_width == nullptr ? std::string_view() : table_->kernel_width(session_);
+  }
+
+  /// The session's `graph_export`; null if it has none.
+  [[nodiscard]] const GraphExport* graph_export() const {
+    return table_->graph_export == nullptr ? nullptr : table_->graph_export(session_);
   }
 
   void load(std::span<const NamedTensor> entries) const { table_->load(session_, entries); }

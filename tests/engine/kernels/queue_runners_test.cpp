@@ -19,8 +19,8 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/graph/ops/constant.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/model/ops/queue.hpp>
 #include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/session/queue_runner.hpp>

@@ -21,7 +21,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/op_signature.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
 

@@ -14,7 +14,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/message_text.hpp>
 

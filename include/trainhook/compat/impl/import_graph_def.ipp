@@ -22,7 +22,7 @@
 #include <trainhook/compat/unknown_nodes.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
 

@@ -31,8 +31,8 @@
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/graph_def/collection_messages.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/collection_messages.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
 

@@ -11,7 +11,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/utf8.hpp>
-#include <trainhook/graph_def/graph_def_messages.hpp>
+#include <trainhook/model/graph_def/graph_def_messages.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/message_text.hpp>
 #include <trainhook/proto/wire.hpp>

@@ -19,7 +19,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
 

@@ -11,7 +11,7 @@
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph_def/collection_messages.hpp>
+#include <trainhook/model/graph_def/collection_messages.hpp>
 
 namespace trainhook::detail {
 

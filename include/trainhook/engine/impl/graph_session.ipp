@@ -18,6 +18,7 @@
 #include <trainhook/engine/planner.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/session/session_like.hpp>
 
 namespace trainhook {
@@ -53,6 +54,8 @@ void GraphSession::execute(const RunRequest& request, std::span<Tensor> results)
   for (const Feed& feed : request.feed_dict) check_feed(feed);
   detail::PlanRun(plan, threads_, clock_, request).run(results);
 }
+
+const GraphExport* GraphSession::graph_export() const noexcept { return &trainhook::graph_export(); }
 
 std::vector<StateSpec> GraphSession::state() {
   const std::scoped_lock lock(mutex_);

@@ -44,7 +44,7 @@
 #include <trainhook/hooks/saving/impl/background_writer.ipp>
 #include <trainhook/hooks/saving/impl/best_checkpoints.ipp>
 #include <trainhook/hooks/saving/impl/checkpoint_job.ipp>
-#include <trainhook/hooks/saving/impl/graph_export.ipp>
+#include <trainhook/hooks/saving/impl/meta_graph.ipp>
 #include <trainhook/hooks/text/impl/numpy_number.ipp>
 #include <trainhook/hooks/text/impl/numpy_text.ipp>
 #include <trainhook/hooks/text/impl/progress_line.ipp>

@@ -52,7 +52,8 @@ class CheckpointJob {
   /// @throws NotFoundError if the checkpoint is gone.
   [[nodiscard]] TRAINHOOK_DECL bool is_restored(SessionRef session);
 
-  /// Writes the description of the graph, once per graph: a recovery does not change it.
+  /// Writes the record of the run, and the graph if the session exports it, once per graph: a recovery does not change
+  /// them.
   TRAINHOOK_DECL void describe(SessionRef session);
 
   [[nodiscard]] TRAINHOOK_DECL bool is_due(SessionRunContext& context) const;

@@ -36,7 +36,8 @@ struct CheckpointSaverOptions {
   std::string checkpoint_basename = "model.ckpt";
   std::shared_ptr<const Scaffold> scaffold{};  ///< set this or `saver`, not both
   std::vector<std::shared_ptr<CheckpointSaverListener>> listeners{};
-  bool save_graph_def = true;               ///< also writes `graph.pbtxt`, and a `.meta` file with each checkpoint
+  bool save_graph_def = true;               ///< if the session exports its graph, also writes `graph.pbtxt`, and a
+                                            ///< `.meta` file with each checkpoint
   bool save_cost_summaries = false;         ///< also writes what each save cost as scalars `checkpoint/...`
   bool save_command_line = true;            ///< also writes the program's arguments to `run.pbtxt`, for the user only
   bool align_steps = false;                 ///< saves at multiples of `save_steps`, wherever training was interrupted

@@ -8,4 +8,5 @@
 #endif
 
 #include <trainhook/model/impl/src_1.hpp>
+#include <trainhook/model/graph_def/impl/src.hpp>
 #include <trainhook/model/ops/impl/src.hpp>

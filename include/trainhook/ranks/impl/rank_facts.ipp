@@ -80,7 +80,7 @@ Facts facts_about(const Graph& graph, const Hooks& hooks) {
   const RunRecord record = run_record_of(graph);
   Facts facts = {{"the digest of the program's file", fmt::format("{:08x}", program_digest())},
                  {"the library's compiler", __VERSION__},
-                 {"the digest of the graph", fmt::format("{:08x}", record.graph_digest)},
+                 {"the digest of the graph", fmt::format("{:08x}", record.graph_fingerprint)},
                  {"the graph's random seed", fmt::format("{}", record.random_seed)}};
   std::string writers;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {

@@ -5,23 +5,29 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/saveable.hpp>
+#include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph_def/tensor_proto.hpp>
-#include <trainhook/graph_def/tensor_proto_reader.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/proto/tensor_message.hpp>
 
 namespace trainhook::detail {
 
@@ -30,11 +36,16 @@ inline constexpr std::string_view kVersionOfHook = "/version";
 
 struct StateEntryMessage {
   std::optional<std::string_view> name{};  // written even if it is empty
-  std::optional<TensorMessage> tensor{};
+  std::uint64_t dtype = 0;
+  std::vector<std::int64_t> dims{};
+  std::string_view content{};  // the elements as they lie in memory; or else
+  std::vector<std::string_view> strings{};
 };
 template <>
 inline constexpr auto kFields<StateEntryMessage> =
-    std::tuple(field(1, "name", &StateEntryMessage::name), field(2, "tensor", &StateEntryMessage::tensor));
+    std::tuple(field(1, "name", &StateEntryMessage::name), field(2, "dtype", &StateEntryMessage::dtype),
+               field(3, "dims", &StateEntryMessage::dims), field(4, "content", &StateEntryMessage::content),
+               field(5, "strings", &StateEntryMessage::strings));
 
 struct StatePartMessage {
   std::optional<std::string_view> name{};  // written even if it is empty
@@ -82,27 +93,59 @@ RankState state_of_rank(SessionRef session) {
   return state;
 }
 
+/// Points into the entry.
+inline StateEntryMessage message_of(const NamedTensor& entry) {
+  const auto& [name, tensor] = entry;
+  StateEntryMessage message{.name = name, .dtype = static_cast<std::uint64_t>(tensor.dtype())};
+  message.dims.assign(tensor.shape().dims().begin(), tensor.shape().dims().end());
+  if (tensor.dtype() == DType::String) {
+    const std::span<const std::string> strings = tensor.data<std::string>();
+    message.strings.assign(strings.begin(), strings.end());
+  } else {
+    message.content = {reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size()};
+  }
+  return message;
+}
+
+inline NamedTensor entry_in(const StateEntryMessage& message, std::string_view what) {
+  const auto damaged = [&] { return DataLossError("{}: the value '{}' is damaged", what, message.name.value_or("")); };
+  const auto dtype = static_cast<DType>(message.dtype);
+  if (message.name.value_or("").empty()) throw DataLossError("{}: a value lacks its name", what);
+  if (message.dtype > 255 || find_dtype(dtype) == nullptr) throw damaged();
+  try {
+    const Shape shape(std::span<const std::int64_t>(message.dims));
+    const auto count = static_cast<std::uint64_t>(shape.num_elements());
+    const std::size_t size = dtype_size(dtype);
+    const bool fits = size == 0 ? message.strings.size() == count && message.content.empty()
+                                : message.content.size() % size == 0 && message.content.size() / size == count;
+    if (!fits) throw damaged();
+    Tensor tensor = Tensor::uninitialized(dtype, shape);
+    if (size == 0) {
+      std::ranges::copy(message.strings, tensor.overwrite_data<std::string>().begin());
+    } else {
+      std::ranges::copy(std::as_bytes(std::span(message.content)), tensor.overwrite_bytes().begin());
+    }
+    return {std::string(*message.name), std::move(tensor)};
+  } catch (const InvalidArgumentError&) { throw damaged(); }  // of the shape
+}
+
 std::string rank_state_bytes(const RankState& state) {
   RankStateMessage message;
   for (const StatePart& part : state) {
     StatePartMessage& written = message.parts.emplace_back();
     written.name = part.name;
-    for (const NamedTensor& entry : part.entries) written.entries.push_back({entry.name, tensor_message(entry.tensor)});
+    for (const NamedTensor& entry : part.entries) written.entries.push_back(message_of(entry));
   }
   return message_bytes(message);
 }
 
 RankState rank_state_in(std::string_view bytes, int rank) {
   const std::string what = fmt::format("the state that rank {} has sent", rank);
-  FillBudget budget;
   RankState state;
   for (const StatePartMessage& message : parse_message<RankStateMessage>(bytes, what).parts) {
     StatePart& part = state.emplace_back();
     part.name = message.name.value_or("");
-    for (const StateEntryMessage& entry : message.entries) {
-      if (entry.name.value_or("").empty() || !entry.tensor) throw DataLossError("{}: a value lacks its name", what);
-      part.entries.push_back({std::string(*entry.name), read_tensor(*entry.tensor, what, budget)});
-    }
+    for (const StateEntryMessage& entry : message.entries) part.entries.push_back(entry_in(entry, what));
   }
   return state;
 }

@@ -20,7 +20,7 @@
 #include <trainhook/engine/kernels/dispatch.hpp>
 #include <trainhook/events/summary.hpp>
 #include <trainhook/events/summary_message.hpp>
-#include <trainhook/graph_def/tensor_proto.hpp>
+#include <trainhook/model/graph_def/tensor_proto.hpp>
 #include <trainhook/proto/message.hpp>
 
 #ifndef TRAINHOOK_WITHOUT_MEDIA  // defined where libpng and zlib are not there

@@ -17,7 +17,7 @@
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/saving/graph_export.hpp>
+#include <trainhook/hooks/saving/meta_graph.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 
@@ -80,7 +80,7 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
   const NamedTensor metric{value_name(), Tensor(value)};
   SaveRequest request{.save_path = join_path(claim_->directory, claim_->basename),
                       .global_step = step,
-                      .meta_graph = export_meta_graph_for(session.graph(), saver_.options()),
+                      .meta_graph = meta_graph_of(session, saver_.options()),
                       .write_state = false,
                       .extra = {metric},
                       .cost = &cost};

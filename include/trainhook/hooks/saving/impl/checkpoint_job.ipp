@@ -20,9 +20,9 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/events/session_log.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/graph/graph_export.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
-#include <trainhook/hooks/saving/graph_export.hpp>
+#include <trainhook/hooks/saving/meta_graph.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -105,25 +105,27 @@ bool CheckpointJob::is_restored(SessionRef session) {
 void CheckpointJob::describe(SessionRef session) {
   if (described_) return;
   described_ = true;
-  const Graph& graph = session.graph();
-  meta_graph_ = export_meta_graph_for(graph, find_saver(graph)->options());
   try {
     RunRecord record = run_record_of(session);
     if (!options_.save_command_line) record.command_line.clear();
     renew_run_record(services_->file_system(), options_.checkpoint_dir, std::move(record));
   } catch (const Error& error) { log_warning("{}: a later run will not know this one: {}", hook_, error); }
+  const Graph& graph = session.graph();
+  const GraphExport* const how = session.graph_export();
+  if (how == nullptr) return;
+  meta_graph_ = meta_graph_of(session, find_saver(graph)->options());
   try {
     if (options_.save_graph_def) {
       FileSystem& disk = services_->file_system();
       disk.make_directories(options_.checkpoint_dir);
-      write_graph_file(disk, join_path(options_.checkpoint_dir, "graph.pbtxt"), graph, true, {.add_shapes = true});
+      how->write_text(disk, join_path(options_.checkpoint_dir, "graph.pbtxt"), graph);
     }
   } catch (const Error& error) {
     if (options_.tolerated_save_failures == 0) throw;
     log_error("{}: {}/graph.pbtxt could not be written: {}", hook_, options_.checkpoint_dir, error);
   }
   FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
-  writer.add_graph(as_graph_def(graph, {.add_shapes = true}));
+  writer.add_graph(how->graph_def(graph));
   writer.add_meta_graph(meta_graph_);
   if (!options_.save_graph_def) std::string().swap(meta_graph_);  // an assignment keeps the memory
 }

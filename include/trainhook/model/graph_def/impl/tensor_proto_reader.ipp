@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/graph_def/tensor_proto_reader.hpp>
+#include <trainhook/model/graph_def/tensor_proto_reader.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// MetaGraphDef: saver, collections, and variables whose memory is the user's.
-#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// GraphDef as text and as bytes.
-#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
-#include <trainhook/graph_def/meta_graph_def.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/model/ops/math.hpp>

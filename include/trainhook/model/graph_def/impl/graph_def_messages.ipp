@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/graph_def/graph_def_messages.hpp>
+#include <trainhook/model/graph_def/graph_def_messages.hpp>
 
 #include <iterator>
 

@@ -44,5 +44,5 @@ class FillBudget {
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/graph_def/impl/tensor_proto_reader.ipp>
+#include <trainhook/model/graph_def/impl/tensor_proto_reader.ipp>
 #endif

@@ -211,5 +211,5 @@ inline constexpr auto kFields<MetaGraphMessage> = std::tuple(
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/graph_def/impl/graph_def_messages.ipp>
+#include <trainhook/model/graph_def/impl/graph_def_messages.ipp>
 #endif

@@ -33,5 +33,5 @@ static_assert(std::endian::native == std::endian::little,
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/graph_def/impl/tensor_proto.ipp>
+#include <trainhook/model/graph_def/impl/tensor_proto.ipp>
 #endif

@@ -58,5 +58,5 @@ TRAINHOOK_DECL std::string write_graph(FileSystem& file_system, const Graph& gra
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/graph_def/impl/graph_def_writer.ipp>
+#include <trainhook/model/graph_def/impl/graph_def_writer.ipp>
 #endif

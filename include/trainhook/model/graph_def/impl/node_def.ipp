@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -12,8 +12,8 @@
 #include <variant>
 
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph_def/graph_def_messages.hpp>
-#include <trainhook/graph_def/tensor_proto.hpp>
+#include <trainhook/model/graph_def/graph_def_messages.hpp>
+#include <trainhook/model/graph_def/tensor_proto.hpp>
 
 namespace trainhook::detail {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/graph_def/meta_graph_def.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 
 #include <algorithm>
 #include <any>
@@ -21,10 +21,10 @@
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/queue_runner_def.hpp>
-#include <trainhook/graph_def/collection_messages.hpp>
-#include <trainhook/graph_def/graph_def_messages.hpp>
-#include <trainhook/graph_def/graph_def_writer.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/collection_messages.hpp>
+#include <trainhook/model/graph_def/graph_def_messages.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 #include <trainhook/proto/message_text.hpp>
 
 namespace trainhook::detail {
@@ -250,6 +250,16 @@ std::string export_meta_graph(const Graph& graph, const MetaGraphOptions& option
 
 std::string export_meta_graph_text(const Graph& graph, const MetaGraphOptions& options) {
   return detail::text_from_wire(export_meta_graph(graph, options), detail::kTextFields<detail::MetaGraphMessage>);
+}
+
+const GraphExport& graph_export() noexcept {
+  static constexpr GraphExport functions{[](const Graph& graph) { return as_graph_def(graph, {.add_shapes = true}); },
+                                         [](FileSystem& file_system, const std::string& path, const Graph& graph) {
+                                           detail::write_graph_file(file_system, path, graph, true,
+                                                                    {.add_shapes = true});
+                                         },
+                                         export_meta_graph};
+  return functions;
 }
 
 }  // namespace trainhook

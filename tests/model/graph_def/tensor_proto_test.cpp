@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// TensorProto and TensorShapeProto against bytes and text that TensorFlow 2.15 gives.
-#include <trainhook/graph_def/tensor_proto.hpp>
+#include <trainhook/model/graph_def/tensor_proto.hpp>
 
 #include <complex>
 #include <cstdint>

@@ -3,15 +3,14 @@
 /// MetaGraphDef, the `.meta` file of a checkpoint: a graph with its collections and a description of its saver.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/graph_export.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
 
@@ -31,15 +30,6 @@ TRAINHOOK_DECL SaverNodes saver_nodes(const Graph& graph, std::vector<Variable> 
 
 namespace trainhook {
 
-struct MetaGraphOptions {
-  bool add_saver = true;  ///< adds the nodes and the SaverDef that `tf.train.import_meta_graph` needs for a Saver
-  std::optional<std::vector<Variable>> variables{};  ///< of that saver; none: the global variables
-  std::int32_t max_to_keep = 5;
-  bool sharded = false;  ///< that saver writes several data files
-  float keep_checkpoint_every_n_hours = 10'000;
-  bool add_shapes = false;
-};
-
 /// Serializes the graph as a MetaGraphDef, with its collections of variables, outputs and operations and, by default,
 /// the nodes that TensorFlow needs to restore this library's checkpoints. Source:
 /// `tf.compat.v1.train.export_meta_graph`.
@@ -49,8 +39,11 @@ struct MetaGraphOptions {
 [[nodiscard]] TRAINHOOK_DECL std::string export_meta_graph_text(const Graph& graph,
                                                                 const MetaGraphOptions& options = {});
 
+/// These functions, for who has a graph written: `loop.export_graph(trainhook::graph_export())`.
+[[nodiscard]] TRAINHOOK_DECL const GraphExport& graph_export() noexcept;
+
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/graph_def/impl/meta_graph_def.ipp>
+#include <trainhook/model/graph_def/impl/meta_graph_def.ipp>
 #endif

@@ -64,5 +64,5 @@ inline constexpr std::size_t kTypicalNode = 256;  ///< bytes of a node that is n
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/graph_def/impl/node_def.ipp>
+#include <trainhook/model/graph_def/impl/node_def.ipp>
 #endif

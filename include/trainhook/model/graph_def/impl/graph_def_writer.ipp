@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/graph_def/graph_def_writer.hpp>
+#include <trainhook/model/graph_def/graph_def_writer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/graph_def/graph_def_messages.hpp>
-#include <trainhook/graph_def/node_def.hpp>
+#include <trainhook/model/graph_def/graph_def_messages.hpp>
+#include <trainhook/model/graph_def/node_def.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
