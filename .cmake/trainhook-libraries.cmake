@@ -58,7 +58,7 @@ endfunction()
 # g++ 12 spends a fifth of the time on collecting garbage unless it may keep 400 MB.
 set(trainhook_spared $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>)
 
-# trainhook_library(<name> INCLUDE <folder> SOURCES <lists>... [FAST_SOURCES <lists>...] [VECTOR_SOURCES <lists>...] [PRODUCT_SOURCES <lists>...]
+# trainhook_library(<name> INCLUDE <folder> [SOURCES <lists>...] [FAST_SOURCES <lists>...] [VECTOR_SOURCES <lists>...] [PRODUCT_SOURCES <lists>...]
 # LINK <target>... [DEFINITIONS <definition>...]): the static library trainhook::<name>, made from the library's own lists of bodies,
 # include/trainhook/<list>.hpp, or the one that is in the folder `installed`; nothing if a target that it links is not there, or its bodies are not.
 # Lists that are joined by a + are one source file, so that the headers of both are read once. SOURCES are compiled with -O2, the others with -O3, which
@@ -67,7 +67,7 @@ set(trainhook_spared $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>)
 # from the installed package, by every project that finds it.
 function(trainhook_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "INCLUDE" "SOURCES;FAST_SOURCES;VECTOR_SOURCES;PRODUCT_SOURCES;LINK;DEFINITIONS")
-  string(REGEX MATCH "[^+;]+" first "${arg_SOURCES}")
+  string(REGEX MATCH "[^+;]+" first "${arg_SOURCES};${arg_FAST_SOURCES}")
   if(TARGET trainhook::${name} OR NOT EXISTS ${arg_INCLUDE}/trainhook/${first}.hpp)
     return()
   endif()
@@ -135,7 +135,7 @@ function(trainhook_library name)
   endif()
 endfunction()
 
-set(trainhook_modules model ranks estimator testing media engine compat mpi torch exchange)  # in the order in which they link
+set(trainhook_modules model ranks compat estimator testing media engine compat_kernels mpi torch exchange)  # in the order in which they link
 
 # trainhook_libraries(<include folder> <installed>): the core library and its modules; those that are installed are taken from that folder, "" if none is.
 function(trainhook_libraries include installed)
@@ -144,7 +144,8 @@ function(trainhook_libraries include installed)
     data/impl/src+loop/impl/src+monitored/impl/src checkpoint/impl/src hooks/impl/src)
   trainhook_library(model INCLUDE ${include} LINK trainhook::trainhook SOURCES model/impl/src_1+model/graph_def/impl/src+model/ops/impl/src)
   trainhook_library(ranks INCLUDE ${include} LINK trainhook::trainhook SOURCES ranks/impl/src_1 ranks/testing/impl/src)
-  trainhook_library(estimator INCLUDE ${include} LINK trainhook::model SOURCES estimator/impl/src)
+  trainhook_library(compat INCLUDE ${include} LINK trainhook::model SOURCES compat/impl/src_1+compat/ops/impl/src)
+  trainhook_library(estimator INCLUDE ${include} LINK trainhook::compat SOURCES estimator/impl/src)
   trainhook_library(testing INCLUDE ${include} LINK trainhook::trainhook SOURCES testing/impl/src)
   trainhook_library(media INCLUDE ${include} LINK trainhook::trainhook PNG::PNG ZLIB::ZLIB SOURCES media/impl/src)
   trainhook_library(mpi INCLUDE ${include} LINK trainhook::ranks trainhook::model MPI::MPI_CXX SOURCES mpi/impl/src)
@@ -162,8 +163,8 @@ function(trainhook_libraries include installed)
     SOURCES engine/impl/src_1+engine/kernels/impl/src_2 FAST_SOURCES engine/kernels/impl/src_1
     VECTOR_SOURCES engine/kernels/impl/src_3 engine/kernels/impl/src_5 PRODUCT_SOURCES engine/kernels/impl/src_4
     DEFINITIONS Eigen=trainhook_eigen ${without_media})
-  trainhook_library(compat INCLUDE ${include} LINK trainhook::engine SOURCES compat/impl/src_1+compat/ops/impl/src
-    FAST_SOURCES compat/kernels/impl/src DEFINITIONS Eigen=trainhook_eigen)
+  trainhook_library(compat_kernels INCLUDE ${include} LINK trainhook::compat trainhook::engine FAST_SOURCES compat/kernels/impl/src
+    DEFINITIONS Eigen=trainhook_eigen)
 
   # As they were called in 0.2, where `trainhook::engine` and the like were header-only.
   foreach(name IN ITEMS trainhook ${trainhook_modules})

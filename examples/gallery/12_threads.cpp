@@ -16,7 +16,7 @@
 #include <trainhook/engine.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/session/coordinator.hpp>
-#include <trainhook/session/queue_runner.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

@@ -4,8 +4,8 @@
 /// too: model.hpp and engine.hpp for graphs and their input, estimator.hpp, media.hpp, ranks.hpp, mpi.hpp, torch.hpp,
 /// exchange.hpp, compat.hpp, testing.hpp. Include by name what only some programs need: datasets (data/dataset.hpp),
 /// the iterator of a loop (loop/loop_iterator.hpp), the other hooks (`hooks/hooks.hpp` brings all), session creators
-/// (monitored/), threads and queues (session/), checkpoints without a session (checkpoint/), export of graphs
-/// (graph_def/), the log (core/log.hpp), io/, events/.
+/// (monitored/), threads and queues (session/), checkpoints without a session (checkpoint/), the log (core/log.hpp),
+/// io/, events/.
 #pragma once
 
 #include <trainhook/core/error.hpp>

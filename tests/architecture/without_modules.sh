@@ -16,7 +16,7 @@ copy_without() {
   mkdir -p "$copy"
   tar -C "$root" -cf - .ci .cmake CMakeLists.txt README.md include tests examples | tar -C "$copy" -xf -
   local module
-  for module in "$@"; do rm -rf "$copy/include/trainhook/$module" "$copy/include/trainhook/$module.hpp"; done
+  for module in "$@"; do rm -rf "$copy/include/trainhook/"{"$module","${module/_//}"}{,.hpp}; done
 }
 
 with_users() {  # with_users <module>: the module, and those that use it

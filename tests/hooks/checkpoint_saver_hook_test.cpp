@@ -24,7 +24,6 @@
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/recording_writer.hpp>
 
@@ -176,14 +175,18 @@ TEST(CheckpointSaverHook, B023_CallsListenersAtBeginAndEnd) {
 }
 
 /// A loop whose step is its number, in a session without recovery.
-SingularMonitoredSession<LoopSession> singular(LoopSession& loop, support::Outside& outside, HookList hooks,
-                                               std::shared_ptr<Scaffold> scaffold = nullptr,
-                                               const std::string& checkpoint_dir = {}) {
-  return SingularMonitoredSession<LoopSession>(loop, {.hooks = std::move(hooks),
-                                                      .scaffold = std::move(scaffold),
-                                                      .checkpoint_dir = checkpoint_dir,
-                                                      .file_system = &outside.disk,
-                                                      .clock = &outside.clock});
+MonitoredSession<LoopSession> unrecovered(LoopSession& loop, support::Outside& outside, HookList hooks,
+                                          std::shared_ptr<Scaffold> scaffold = nullptr,
+                                          const std::string& checkpoint_dir = {}) {
+  return monitored_training_session(loop, {.checkpoint_dir = checkpoint_dir,
+                                           .scaffold = std::move(scaffold),
+                                           .save_checkpoint_steps = 0,
+                                           .save_summaries_steps = 0,
+                                           .log_step_count_steps = 0,
+                                           .hooks = std::move(hooks),
+                                           .retry = {.max_attempts = 0},
+                                           .file_system = &outside.disk,
+                                           .clock = &outside.clock});
 }
 
 TEST(CheckpointSaverHook, B024_ListenersInAMonitoredSession) {
@@ -192,12 +195,12 @@ TEST(CheckpointSaverHook, B024_ListenersInAMonitoredSession) {
   const auto scaffold = std::make_shared<Scaffold>();
   LoopSession loop;
   auto session =
-      singular(loop, outside,
-               {CheckpointSaverHook({.checkpoint_dir = "run",
-                                     .save_steps = 1,
-                                     .scaffold = scaffold,
-                                     .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})},
-               scaffold);
+      unrecovered(loop, outside,
+                  {CheckpointSaverHook({.checkpoint_dir = "run",
+                                        .save_steps = 1,
+                                        .scaffold = scaffold,
+                                        .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})},
+                  scaffold);
   for (int i = 0; i < 2; ++i) session.run([] {});
   session.close();
   EXPECT_EQ(support::newest_saved_step(outside.disk, "run"), 2);
@@ -212,10 +215,10 @@ TEST(CheckpointSaverHook, B026_ListenersInAMonitoredSessionWithTheDefaultSaver) 
   {
     LoopSession loop;
     auto session =
-        singular(loop, outside,
-                 {CheckpointSaverHook({.checkpoint_dir = "run",
-                                       .save_steps = 1,
-                                       .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})});
+        unrecovered(loop, outside,
+                    {CheckpointSaverHook({.checkpoint_dir = "run",
+                                          .save_steps = 1,
+                                          .listeners = {std::make_shared<support::RecordingListener>(told, "a")}})});
     for (int i = 0; i < 2; ++i) session.run([] {});
     session.close();
   }
@@ -223,7 +226,7 @@ TEST(CheckpointSaverHook, B026_ListenersInAMonitoredSessionWithTheDefaultSaver) 
             "a.begin\na.before_save 0\na.after_save 0\na.before_save 1\na.after_save 1\na.before_save 2\na.after_save "
             "2\na.end 2\n");
   LoopSession loop;
-  auto session = singular(loop, outside, {}, nullptr, "run");
+  auto session = unrecovered(loop, outside, {}, nullptr, "run");
   EXPECT_EQ(session.run(get_global_step(loop.graph())->read).scalar<std::int64_t>(), 2);
 }
 

@@ -18,7 +18,7 @@
 #include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/model/graph_def/meta_graph_def.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/compat/singular_monitored_session.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {

@@ -24,7 +24,7 @@
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/model/learning_rate_schedules.hpp>
-#include <trainhook/session/queue_runner.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {

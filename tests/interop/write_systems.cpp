@@ -20,7 +20,7 @@
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/loop/loop_iterator.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/compat/singular_monitored_session.hpp>
 #include <trainhook/testing/recording_hook.hpp>
 #include <trainhook/testing/recording_listener.hpp>
 #include <trainhook/trainhook.hpp>

@@ -4,7 +4,7 @@
 /// the checkpoint before, or that is interrupted after it and goes on from there, does the same as one that was not.
 /// Not here: ResumedHooks has LoggingTensorHook, ProfilerHook and timers of one's own, the estimator's tests have
 /// InMemoryEvaluatorHook. StepCounterHook and ProgressHook measure the time of a process, HParamsHook notes the start
-/// of each; StopAfterNEvalsHook and StopAtCheckpointStepHook serve sessions that save nothing.
+/// of each. Those of compat/ are tested there.
 #include <trainhook/monitored/monitored_training_session.hpp>
 
 #include <algorithm>
@@ -41,7 +41,6 @@
 #include <trainhook/hooks/json_lines_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/learning_rate_warm_up_hook.hpp>
-#include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
@@ -343,18 +342,6 @@ TEST(ResumedStockHooks, APredicateIsAskedAtTheSameSteps) {
             {.run_every_steps = 5})};
       },
       {"asked after step 1", "asked after step 16", "asked after step 21"});
-}
-
-TEST(ResumedStockHooks, RunsOfSeveralStepsHaveTheSameLengths) {
-  expect_the_same_after_an_end(
-      [](Program& program) -> HookList {
-        const auto stop = make_hook<MultiStepStopAtStepHook>({.last_step = 22, .steps_per_run = 3});
-        program.in_step = [&program, stop] {
-          program.trace.insert(fmt::format("{} steps from step {}", stop->steps_per_run(), program.loop.global_step()));
-        };
-        return {stop};
-      },
-      {"3 steps from step 0", "2 steps from step 20", "1 steps from step 21"});
 }
 
 TEST(ResumedStockHooks, ThoseThatActOnEachRunDoTheSame) {

@@ -13,7 +13,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/loop/loop_session.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {
@@ -50,7 +50,7 @@ class WholeHook final : public SessionRunHook {};
 /// Trains one step with a whole hook on each side of the broken one; its error is the caller's.
 void train(BrokenHook hook) {
   LoopSession loop;
-  SingularMonitoredSession<LoopSession> session(loop, {.hooks = {WholeHook(), std::move(hook), WholeHook()}});
+  auto session = monitored_training_session(loop, {.hooks = {WholeHook(), std::move(hook), WholeHook()}});
   session.run([] {});
   session.close();
 }

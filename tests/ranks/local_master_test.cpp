@@ -23,10 +23,10 @@
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/compat/singular_monitored_session.hpp>
 #include <trainhook/ranks/worker_session_creator.hpp>
 #include <trainhook/ranks/workers.hpp>
-#include <trainhook/session/queue_runner.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

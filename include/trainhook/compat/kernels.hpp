@@ -46,7 +46,7 @@ namespace compat {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/compat/impl/kernels.ipp>
+#include <trainhook/compat/kernels/impl/kernels.ipp>
 #include <trainhook/compat/kernels/impl/control_flow.ipp>
 #include <trainhook/compat/kernels/impl/einsum.ipp>
 #include <trainhook/compat/kernels/impl/local_response.ipp>

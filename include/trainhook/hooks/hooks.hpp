@@ -19,15 +19,12 @@
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/learning_rate_warm_up_hook.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>
-#include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
 #include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
-#include <trainhook/hooks/stop_after_n_evals_hook.hpp>
-#include <trainhook/hooks/stop_at_checkpoint_step_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/stop_on_predicate_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/log.hpp>
 #include <trainhook/core/refusal.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/live_session.hpp>
@@ -225,23 +224,6 @@ void run_until_stop(Session& session, Step&& step) TRAINHOOK_REFUSED;
 template <class Session>
 void run_until_stop(Session& session, Operation step) {
   run_until_stop(session, [&] { session.run(step); });
-}
-
-/// Calls `train_step_fn(session)` until the session should stop, then closes it. After an AbortedError it continues
-/// with the next session that `managed_session()` returns, any number of times; it throws all other errors. Source:
-/// `tf.compat.v1.train.basic_train_loop`, whose `supervisor.managed_session` is the first argument here.
-template <std::invocable ManagedSession, class TrainStep>
-  requires std::invocable<TrainStep&, std::invoke_result_t<ManagedSession&>&>
-void basic_train_loop(ManagedSession managed_session, TrainStep train_step_fn) {
-  for (bool should_retry = true; std::exchange(should_retry, false);) {
-    try {
-      auto session = managed_session();
-      run_until_stop(session, [&] { train_step_fn(session); });
-    } catch (const AbortedError& error) {
-      log_info("The training loop was aborted and continues with a new session: {}", error.what());
-      should_retry = true;
-    }
-  }
 }
 
 }  // namespace trainhook

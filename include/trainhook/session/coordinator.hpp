@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Coordinator: stops the threads of a program together and passes their first error to the caller. LooperThread: one
-/// of them, which calls a function repeatedly.
+/// Coordinator: stops the threads of a program together and passes their first error to the caller.
 #pragma once
 
 #include <chrono>
@@ -108,35 +107,6 @@ namespace detail {
 TRAINHOOK_DECL bool wait_for_stop(const std::stop_token& stop, Clock& clock, Duration deadline);
 
 }  // namespace detail
-/// The functions that a LooperThread calls. Source: the methods of TensorFlow's `LooperThread`.
-struct LooperThreadOptions {
-  OptionalDuration timer_interval_secs{};  ///< from the start of one call to the next; none: no pause
-  std::function<void()> target{};          ///< called in each round
-  std::function<void()> start_loop{};      ///< called once before the first round; may be empty
-  std::function<void()> stop_loop{};       ///< called once after the last round, except after an error; may be empty
-};
-
-/// Calls `target` immediately and then at fixed multiples of the interval: late calls catch up, and the schedule does
-/// not drift. Uses the coordinator's clock; a stop request ends the wait. An exception from `target` requests a stop
-/// with that error. Source: TensorFlow's `LooperThread`.
-class LooperThread {
- public:
-  /// `coordinator` must outlive this object; its clock, and everything that the functions use, must outlive the thread.
-  /// @throws InvalidArgumentError for a negative interval or an empty target.
-  TRAINHOOK_DECL LooperThread(Coordinator& coordinator, LooperThreadOptions options);
-
-  /// Starts a thread of the coordinator, which joins it.
-  TRAINHOOK_DECL void start() const;
-
-  /// Creates a looper thread and starts it.
-  TRAINHOOK_DECL static LooperThread loop(Coordinator& coordinator, std::optional<Duration> timer_interval_secs,
-                                          std::function<void()> target);
-
- private:
-  Coordinator* coordinator_;
-  LooperThreadOptions options_;
-};
-
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -22,8 +22,8 @@
 #include <trainhook/model/graph_def/graph_def_writer.hpp>
 #include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/model/ops/queue.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
-#include <trainhook/session/queue_runner.hpp>
+#include <trainhook/compat/singular_monitored_session.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {

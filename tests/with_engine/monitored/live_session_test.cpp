@@ -24,7 +24,7 @@
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
-#include <trainhook/session/queue_runner.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -29,7 +29,7 @@
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/compat/singular_monitored_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

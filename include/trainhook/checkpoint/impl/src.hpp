@@ -21,7 +21,6 @@
 #include <trainhook/checkpoint/impl/checkpoint_manager.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_source.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
-#include <trainhook/checkpoint/impl/checkpoints_iterator.ipp>
 #include <trainhook/checkpoint/impl/directory_hold.ipp>
 #include <trainhook/checkpoint/impl/init_from_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>

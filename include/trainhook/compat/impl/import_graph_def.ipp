@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/compat/function_calls.hpp>
-#include <trainhook/compat/queue_runners.hpp>
+#include <trainhook/compat/import_queue_runners.hpp>
 #include <trainhook/compat/op_versions.hpp>
 #include <trainhook/compat/ops.hpp>
 #include <trainhook/compat/resource_variables.hpp>

@@ -22,7 +22,7 @@
 #include <trainhook/compat/function_calls.hpp>
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
-#include <trainhook/compat/queue_runners.hpp>
+#include <trainhook/compat/import_queue_runners.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>

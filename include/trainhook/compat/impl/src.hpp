@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// All bodies of compat/, for the one file of a program that compiles them itself; model/, media/ and engine/ are
-/// compiled beside it.
+/// All bodies of compat/ but the kernels, for the one file of a program that compiles them itself; model/ is compiled
+/// beside it.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
@@ -9,5 +9,4 @@
 #endif
 
 #include <trainhook/compat/impl/src_1.hpp>
-#include <trainhook/compat/kernels/impl/src.hpp>
 #include <trainhook/compat/ops/impl/src.hpp>

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Import of graphs, object-based checkpoints, and the lists of ops and kernels.
+/// Classes of TensorFlow that only ports of its programs use, import of graphs, object-based checkpoints.
 #pragma once
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
+#include <trainhook/compat/impl/checkpoints_iterator.ipp>
 #include <trainhook/compat/impl/function_calls.ipp>
 #include <trainhook/compat/impl/graph_def_reader.ipp>
 #include <trainhook/compat/impl/import_graph_def.ipp>
 #include <trainhook/compat/impl/import_meta_graph.ipp>
-#include <trainhook/compat/impl/kernels.ipp>
+#include <trainhook/compat/impl/import_queue_runners.ipp>
+#include <trainhook/compat/impl/looper_thread.ipp>
 #include <trainhook/compat/impl/meta_graph_def_reader.ipp>
+#include <trainhook/compat/impl/multi_step_stop_at_step_hook.ipp>
 #include <trainhook/compat/impl/object_graph_keys.ipp>
 #include <trainhook/compat/impl/op_versions.ipp>
 #include <trainhook/compat/impl/ops.ipp>
-#include <trainhook/compat/impl/queue_runners.ipp>
+#include <trainhook/compat/impl/queue_runner.ipp>
 #include <trainhook/compat/impl/resource_variables.ipp>
+#include <trainhook/compat/impl/singular_monitored_session.ipp>
+#include <trainhook/compat/impl/stop_after_n_evals_hook.ipp>
+#include <trainhook/compat/impl/stop_at_checkpoint_step_hook.ipp>
 #include <trainhook/compat/impl/unknown_nodes.ipp>

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <trainhook/estimator/estimator.hpp>
-#include <trainhook/hooks/stop_at_checkpoint_step_hook.hpp>
+#include <trainhook/compat/stop_at_checkpoint_step_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 
 namespace trainhook::detail {

@@ -10,6 +10,7 @@
 #include <trainhook/estimator/impl/built_model.ipp>
 #include <trainhook/estimator/impl/early_stopping.ipp>
 #include <trainhook/estimator/impl/estimator.ipp>
+#include <trainhook/estimator/impl/evaluate_once.ipp>
 #include <trainhook/estimator/impl/evaluation_graph.ipp>
 #include <trainhook/estimator/impl/in_memory_evaluator_hook.ipp>
 #include <trainhook/estimator/impl/model_fn.ipp>

@@ -26,7 +26,6 @@
 #include <trainhook/hooks/impl/learning_rate_warm_up_hook.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/metric_watch.ipp>
-#include <trainhook/hooks/impl/multi_step_stop_at_step_hook.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
 #include <trainhook/hooks/impl/process_signals.ipp>
 #include <trainhook/hooks/impl/profiler_hook.ipp>
@@ -36,8 +35,6 @@
 #include <trainhook/hooks/impl/scaffold.ipp>
 #include <trainhook/hooks/impl/signal_hook.ipp>
 #include <trainhook/hooks/impl/step_counter_hook.ipp>
-#include <trainhook/hooks/impl/stop_after_n_evals_hook.ipp>
-#include <trainhook/hooks/impl/stop_at_checkpoint_step_hook.ipp>
 #include <trainhook/hooks/impl/stop_at_step_hook.ipp>
 #include <trainhook/hooks/impl/stop_on_predicate_hook.ipp>
 #include <trainhook/hooks/impl/summary_saver_hook.ipp>

@@ -12,8 +12,8 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/session/queue_runner.hpp>
 #include <trainhook/session/session_run_hook.hpp>
+#include <trainhook/session/session_threads.hpp>
 
 namespace trainhook::detail {
 
@@ -34,10 +34,13 @@ void LiveSession::start(bool is_chief) {
   if (const auto restored = step()) services_->writers().restart_at(*restored + 1);
   try {
     if (owned_.shared != nullptr) owned_.shared->begin(coordinator_);
-    if (is_chief) {
-      start_queue_runners(session(), *coordinator_, owned_.owner);
-    } else {
-      expect_queue_runners(session().graph());
+    const Graph& graph = session().graph();
+    for (const SessionThreads& threads : graph.collection<SessionThreads>(graph_keys::kSessionThreads)) {
+      if (is_chief) {
+        threads.start(session(), *coordinator_, owned_.owner);
+      } else {
+        threads.leave_to_the_chief(graph);
+      }
     }
     for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
       const bool was_stopped = coordinator_->should_stop();

@@ -8,7 +8,6 @@
 #endif
 
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
-#include <trainhook/monitored/impl/evaluate_once.ipp>
 #include <trainhook/monitored/impl/kept_stop.ipp>
 #include <trainhook/monitored/impl/last_error.ipp>
 #include <trainhook/monitored/impl/live_session.ipp>
@@ -20,4 +19,3 @@
 #include <trainhook/monitored/impl/session_lifecycle.ipp>
 #include <trainhook/monitored/impl/session_manager.ipp>
 #include <trainhook/monitored/impl/session_peers.ipp>
-#include <trainhook/monitored/impl/singular_monitored_session.ipp>

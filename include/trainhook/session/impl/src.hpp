@@ -12,7 +12,6 @@
 #include <trainhook/session/impl/fetch_refs.ipp>
 #include <trainhook/session/impl/hook_services.ipp>
 #include <trainhook/session/impl/peers.ipp>
-#include <trainhook/session/impl/queue_runner.ipp>
 #include <trainhook/session/impl/run_args.ipp>
 #include <trainhook/session/impl/run_context.ipp>
 #include <trainhook/session/impl/second_or_step_timer.ipp>

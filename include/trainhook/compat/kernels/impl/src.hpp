@@ -9,6 +9,7 @@
 
 #include <trainhook/compat/kernels/impl/control_flow.ipp>
 #include <trainhook/compat/kernels/impl/einsum.ipp>
+#include <trainhook/compat/kernels/impl/kernels.ipp>
 #include <trainhook/compat/kernels/impl/local_response.ipp>
 #include <trainhook/compat/kernels/impl/partition.ipp>
 #include <trainhook/compat/kernels/impl/rearrange.ipp>

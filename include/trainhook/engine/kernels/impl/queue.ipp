@@ -25,7 +25,7 @@
 #include <trainhook/data/element.hpp>
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/queue_runner_def.hpp>
+#include <trainhook/model/queue_runner_def.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

@@ -20,7 +20,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/graph/queue_runner_def.hpp>
+#include <trainhook/model/queue_runner_def.hpp>
 #include <trainhook/model/graph_def/collection_messages.hpp>
 #include <trainhook/model/graph_def/graph_def_messages.hpp>
 #include <trainhook/model/graph_def/graph_def_writer.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/hooks/stop_after_n_evals_hook.hpp>
+#include <trainhook/compat/stop_after_n_evals_hook.hpp>
 
 #include <vector>
 

@@ -82,5 +82,5 @@ class CheckpointsIterator {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/checkpoint/impl/checkpoints_iterator.ipp>
+#include <trainhook/compat/impl/checkpoints_iterator.ipp>
 #endif

@@ -9,7 +9,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/graph/queue_runner_def.hpp>
+#include <trainhook/model/queue_runner_def.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -50,9 +50,6 @@ namespace detail {
 /// Adds a runner that is also exported with the graph. @throws as QueueRunner.
 TRAINHOOK_DECL void add_queue_runner_def(Graph& graph, QueueRunnerDef runner);
 
-/// For a session whose queues another session of the same graph fills, which may start a little later.
-TRAINHOOK_DECL void expect_queue_runners(const Graph& graph);
-
 }  // namespace detail
 
 /// TensorFlow's `QueueRunner(queue, enqueue_ops)`, which is exported with the graph: it closes the queue when all
@@ -77,5 +74,5 @@ TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordin
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/session/impl/queue_runner.ipp>
+#include <trainhook/compat/impl/queue_runner.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// evaluate_once: how often the eval ops run, what the final ops see, and which values are measured.
-#include <trainhook/monitored/evaluate_once.hpp>
+#include <trainhook/estimator/evaluate_once.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
-#include <trainhook/hooks/stop_after_n_evals_hook.hpp>
+#include <trainhook/compat/stop_after_n_evals_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/model/layers.hpp>
 #include <trainhook/model/metrics.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// basic_train_loop: it ends with the session, and goes on after an AbortedError only.
-#include <trainhook/monitored/monitored_session.hpp>
+#include <trainhook/compat/basic_train_loop.hpp>
 
 #include <string>
 
@@ -10,7 +10,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
-#include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/compat/singular_monitored_session.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

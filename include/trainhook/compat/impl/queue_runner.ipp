@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/session/queue_runner.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -13,6 +13,7 @@
 #include <trainhook/core/shared.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/session/run_forms.hpp>
+#include <trainhook/session/session_threads.hpp>
 
 namespace trainhook::detail {
 
@@ -72,21 +73,6 @@ void QueueRunner::create_threads(SessionRef session, Coordinator& coordinator,
   }
 }
 
-void add_queue_runner(Graph& graph, QueueRunnerOptions options) {
-  graph.add_to_collection(graph_keys::kQueueRunners, std::make_shared<QueueRunner>(std::move(options)));
-}
-
-void detail::add_queue_runner_def(Graph& graph, QueueRunnerDef runner) {
-  static_cast<void>(runner_of(runner));
-  graph.add_to_collection(graph_keys::kQueueRunners, std::move(runner));
-}
-
-void detail::expect_queue_runners(const Graph& graph) {
-  for (const detail::QueueRunnerDef& def : graph.collection<detail::QueueRunnerDef>(graph_keys::kQueueRunners)) {
-    if (!def.enqueue_ops.empty()) *def.started = true;
-  }
-}
-
 void start_queue_runners(SessionRef session, Coordinator& coordinator, const std::shared_ptr<void>& keep_alive) {
   for (const auto& runner : session.graph().collection<std::shared_ptr<QueueRunner>>(graph_keys::kQueueRunners))
     runner->create_threads(session, coordinator, keep_alive);
@@ -94,6 +80,29 @@ void start_queue_runners(SessionRef session, Coordinator& coordinator, const std
        session.graph().collection<detail::QueueRunnerDef>(graph_keys::kQueueRunners)) {
     if (!def.enqueue_ops.empty()) detail::runner_of(def).create_threads(session, coordinator, keep_alive);
   }
+}
+
+// A monitored session starts the threads of all runners.
+inline void add_runner(Graph& graph, auto runner) {
+  constexpr SessionThreads kThreads{
+      start_queue_runners, [](const Graph& others) {
+        for (const detail::QueueRunnerDef& def : others.collection<detail::QueueRunnerDef>(graph_keys::kQueueRunners)) {
+          if (!def.enqueue_ops.empty()) *def.started = true;
+        }
+      }};
+  graph.add_to_collection(graph_keys::kQueueRunners, std::move(runner));
+  const auto threads = graph.collection<SessionThreads>(graph_keys::kSessionThreads);
+  if (std::ranges::find(threads, kThreads) == threads.end())
+    graph.add_to_collection(graph_keys::kSessionThreads, kThreads);
+}
+
+void add_queue_runner(Graph& graph, QueueRunnerOptions options) {
+  add_runner(graph, std::make_shared<QueueRunner>(std::move(options)));
+}
+
+void detail::add_queue_runner_def(Graph& graph, QueueRunnerDef runner) {
+  static_cast<void>(runner_of(runner));
+  add_runner(graph, std::move(runner));
 }
 
 }  // namespace trainhook

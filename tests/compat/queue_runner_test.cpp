@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of QueueRunner: what its threads run, and how they end.
-#include <trainhook/session/queue_runner.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 
 #include <condition_variable>
 #include <functional>
@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/session_like.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/compat/queue_runners.hpp>
+#include <trainhook/compat/import_queue_runners.hpp>
 
 #include <algorithm>
 #include <unordered_set>
@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/model/graph_def/collection_messages.hpp>
@@ -51,7 +52,7 @@ void import_queue_runners(Graph& graph, const std::vector<std::string>& messages
       runner.enqueue_ops.push_back(operation);
     }
     if (problem.empty()) {
-      graph.add_to_collection(graph_keys::kQueueRunners, std::move(runner));
+      add_queue_runner_def(graph, std::move(runner));
     } else {
       log_warning("{}: the queue runner of '{}' is left out: {}", source, runner.queue_name, problem);
     }

@@ -59,5 +59,5 @@ std::vector<Tensor> evaluate_once(Graph& graph, const EvaluateOnceOptions& optio
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/monitored/impl/evaluate_once.ipp>
+#include <trainhook/estimator/impl/evaluate_once.ipp>
 #endif

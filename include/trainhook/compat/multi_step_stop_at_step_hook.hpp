@@ -55,5 +55,5 @@ class MultiStepStopAtStepHook final : public StopAtStepHook {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/hooks/impl/multi_step_stop_at_step_hook.ipp>
+#include <trainhook/compat/impl/multi_step_stop_at_step_hook.ipp>
 #endif

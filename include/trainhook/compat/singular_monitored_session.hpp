@@ -65,5 +65,5 @@ class SingularMonitoredSession : public MonitoredSession<S> {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/monitored/impl/singular_monitored_session.ipp>
+#include <trainhook/compat/impl/singular_monitored_session.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/hooks/stop_at_checkpoint_step_hook.hpp>
+#include <trainhook/compat/stop_at_checkpoint_step_hook.hpp>
 
 #include <optional>
 #include <utility>

@@ -11,7 +11,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
-#include <trainhook/graph/queue_runner_def.hpp>
+#include <trainhook/model/queue_runner_def.hpp>
 
 namespace trainhook::detail {
 
@@ -27,5 +27,5 @@ TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/compat/impl/queue_runners.ipp>
+#include <trainhook/compat/impl/import_queue_runners.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// NeverTriggerTimer: it is what its name says.
-#include <trainhook/session/second_or_step_timer.hpp>
+#include <trainhook/compat/never_trigger_timer.hpp>
 
 #include <chrono>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/monitored/evaluate_once.hpp>
+#include <trainhook/estimator/evaluate_once.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -13,7 +13,7 @@
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
-#include <trainhook/hooks/stop_after_n_evals_hook.hpp>
+#include <trainhook/compat/stop_after_n_evals_hook.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 

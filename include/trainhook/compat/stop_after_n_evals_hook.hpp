@@ -42,5 +42,5 @@ class StopAfterNEvalsHook final : public SessionRunHook {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/hooks/impl/stop_after_n_evals_hook.ipp>
+#include <trainhook/compat/impl/stop_after_n_evals_hook.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// checkpoints_iterator and wait_for_new_checkpoint: what they give, and how long they wait.
-#include <trainhook/checkpoint/checkpoints_iterator.hpp>
+#include <trainhook/compat/checkpoints_iterator.hpp>
 
 #include <chrono>
 #include <cstdint>

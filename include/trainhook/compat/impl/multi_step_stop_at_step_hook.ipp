@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
+#include <trainhook/compat/multi_step_stop_at_step_hook.hpp>
 
 #include <algorithm>
 #include <string>

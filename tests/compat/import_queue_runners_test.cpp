@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Queue runners of graphs from files: those that can run come back, the others are named.
-#include <trainhook/compat/queue_runners.hpp>
+#include <trainhook/compat/import_queue_runners.hpp>
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@
 #include <trainhook/model/graph_def/graph_def_writer.hpp>
 #include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/model/ops/queue.hpp>
-#include <trainhook/session/queue_runner.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// MultiStepStopAtStepHook: how many steps each run makes. The numbers are those of TensorFlow's.
-#include <trainhook/hooks/multi_step_stop_at_step_hook.hpp>
+#include <trainhook/compat/multi_step_stop_at_step_hook.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
@@ -16,6 +20,7 @@
 #include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/model/ops/array.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
@@ -58,6 +63,41 @@ TEST(MultiStepStopAtStepHook, TellsALoopOfYourOwn) {
   std::vector<std::int32_t> made;
   run_until_stop(session, [&] { session.run([&] { made.push_back(stop->steps_per_run()); }); });
   EXPECT_EQ(made, (std::vector<std::int32_t>{3, 2, 1}));  // a loop counts each run as one step
+}
+
+TEST(MultiStepStopAtStepHook, RunsOfATrainingThatGoesOnAfterAnEndHaveTheSameLengths) {
+  const testing::LogLines log;
+  struct Killed {};
+  for (const bool is_killed : {true, false}) {
+    std::vector<std::set<std::string>> done(25);
+    for (int ends_after = 0; ends_after <= 24; ++ends_after) {
+      testing::MemoryFileSystem memory;
+      for (const int last_run : {ends_after, 0}) {  // 0: there is none; the second time it goes on to the end
+        LoopSession loop;
+        const auto stop = make_hook<MultiStepStopAtStepHook>({.last_step = 22, .steps_per_run = 3});
+        testing::FaultyFileSystem disk(memory);
+        try {
+          auto session = monitored_training_session(
+              loop, {.checkpoint_dir = "run", .save_checkpoint_steps = 4, .hooks = {stop}, .file_system = &disk});
+          for (int run = 1; !session.should_stop(); ++run) {
+            session.run([&] {
+              done[static_cast<std::size_t>(ends_after)].insert(
+                  fmt::format("{} steps from step {}", stop->steps_per_run(), loop.global_step()));
+            });
+            if (run != last_run) continue;
+            if (!is_killed) break;
+            disk.fail_from(1);
+            throw Killed();
+          }
+          session.close();
+        } catch (const Killed&) {}
+      }
+      EXPECT_EQ(done[static_cast<std::size_t>(ends_after)], done[0]) << ends_after;
+    }
+    for (const char* line : {"3 steps from step 0", "2 steps from step 20", "1 steps from step 21"})
+      EXPECT_TRUE(done[0].contains(line)) << line;
+    EXPECT_EQ(done[0].size(), 22U);
+  }
 }
 
 TEST(MultiStepStopAtStepHook, WantsOneTargetAndAtLeastOneStep) {

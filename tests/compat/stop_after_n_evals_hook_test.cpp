@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// StopAfterNEvalsHook: what it logs, and what it refuses.
-#include <trainhook/hooks/stop_after_n_evals_hook.hpp>
+#include <trainhook/compat/stop_after_n_evals_hook.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/model/ops.hpp>
-#include <trainhook/monitored/evaluate_once.hpp>
+#include <trainhook/estimator/evaluate_once.hpp>
 
 #include "training_double.hpp"
 

@@ -42,5 +42,5 @@ class StopAtCheckpointStepHook final : public SessionRunHook {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/hooks/impl/stop_at_checkpoint_step_hook.ipp>
+#include <trainhook/compat/impl/stop_at_checkpoint_step_hook.ipp>
 #endif

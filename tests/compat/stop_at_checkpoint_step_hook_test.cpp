@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// StopAtCheckpointStepHook: what it waits for, and when it stops.
-#include <trainhook/hooks/stop_at_checkpoint_step_hook.hpp>
+#include <trainhook/compat/stop_at_checkpoint_step_hook.hpp>
 
 #include <chrono>
 #include <cstdint>

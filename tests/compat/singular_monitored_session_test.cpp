@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// SingularMonitoredSession: as a MonitoredSession, but a loss is an error as any other.
-#include <trainhook/monitored/singular_monitored_session.hpp>
+#include <trainhook/compat/singular_monitored_session.hpp>
 
 #include <exception>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of LooperThread: when its target is called, and what ends it.
-#include <trainhook/session/coordinator.hpp>
+#include <trainhook/compat/looper_thread.hpp>
 
 #include <atomic>
 #include <chrono>

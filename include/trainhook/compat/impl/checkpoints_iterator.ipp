@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/checkpoint/checkpoints_iterator.hpp>
+#include <trainhook/compat/checkpoints_iterator.hpp>
 
 #include <utility>
 
