@@ -135,19 +135,20 @@ function(trainhook_library name)
   endif()
 endfunction()
 
-set(trainhook_modules model ranks compat estimator testing media engine compat_kernels mpi torch exchange)  # in the order in which they link
+set(trainhook_modules data model ranks compat estimator testing media engine compat_kernels mpi torch exchange)  # in the order in which they link
 
 # trainhook_libraries(<include folder> <installed>): the core library and its modules; those that are installed are taken from that folder, "" if none is.
 function(trainhook_libraries include installed)
   trainhook_library(trainhook INCLUDE ${include} LINK trainhook::header_only SOURCES
     core/impl/src+proto/impl/src+io/impl/src+events/impl/src graph/impl/src+graph/ops/impl/src+session/impl/src
-    data/impl/src+loop/impl/src+monitored/impl/src checkpoint/impl/src hooks/impl/src)
-  trainhook_library(model INCLUDE ${include} LINK trainhook::trainhook SOURCES model/impl/src_1+model/graph_def/impl/src+model/ops/impl/src)
+    loop/impl/src+monitored/impl/src checkpoint/impl/src hooks/impl/src)
+  trainhook_library(data INCLUDE ${include} LINK trainhook::trainhook SOURCES data/impl/src)
+  trainhook_library(model INCLUDE ${include} LINK trainhook::data SOURCES model/impl/src_1+model/graph_def/impl/src+model/ops/impl/src)
   trainhook_library(ranks INCLUDE ${include} LINK trainhook::trainhook SOURCES ranks/impl/src_1 ranks/testing/impl/src)
   trainhook_library(compat INCLUDE ${include} LINK trainhook::model SOURCES compat/impl/src_1+compat/ops/impl/src)
   trainhook_library(estimator INCLUDE ${include} LINK trainhook::compat SOURCES estimator/impl/src)
   trainhook_library(testing INCLUDE ${include} LINK trainhook::trainhook SOURCES testing/impl/src)
-  trainhook_library(media INCLUDE ${include} LINK trainhook::trainhook PNG::PNG ZLIB::ZLIB SOURCES media/impl/src)
+  trainhook_library(media INCLUDE ${include} LINK trainhook::data PNG::PNG ZLIB::ZLIB SOURCES media/impl/src)
   trainhook_library(mpi INCLUDE ${include} LINK trainhook::ranks trainhook::model MPI::MPI_CXX SOURCES mpi/impl/src)
   trainhook_library(torch INCLUDE ${include} LINK trainhook::trainhook trainhook::libtorch SOURCES torch/impl/src)
   trainhook_library(exchange INCLUDE ${include} LINK trainhook::trainhook trainhook::json_headers SOURCES exchange/impl/src)

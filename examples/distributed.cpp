@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/data/iterator_saveable.hpp>
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/mpi/collective.hpp>

@@ -4,9 +4,7 @@
 /// graphs. And a model's input: datasets, the iterators of graphs, the hook that saves their positions.
 #pragma once
 
-#include <trainhook/data/dataset.hpp>
-#include <trainhook/data/iterator_resource.hpp>
-#include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
+#include <trainhook/data.hpp>
 #include <trainhook/model/gradient_registry.hpp>
 #include <trainhook/model/gradients.hpp>
 #include <trainhook/model/graph_def/graph_def_writer.hpp>

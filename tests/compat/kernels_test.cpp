@@ -44,11 +44,11 @@ TEST_F(CompatKernels, RunWhatNoProgramBuilds) {
 TEST_F(CompatKernels, AreNamedByTheFirstRunThatNeedsThem) {
   EigenSession session(graph_);
   EXPECT_EQ(session.run("x"), Tensor(3.0F));
-  EXPECT_THAT(
-      [&] { session.run("merge:0"); },
-      ThrowsMessage<UnimplementedError>(HasSubstr(
-          "op type Merge of node 'merge' has no kernel in this session; give its kernel group in the session's "
-          "options: for imported graphs, include <trainhook/compat.hpp> and give {.kernels = compat::kernels()}")));
+  EXPECT_THAT([&] { session.run("merge:0"); },
+              ThrowsMessage<UnimplementedError>(HasSubstr(
+                  "op type Merge of node 'merge' has no kernel in this session; give its kernel group in the session's "
+                  "options: for imported graphs, include <trainhook/compat_kernels.hpp> and give {.kernels = "
+                  "compat::kernels()}")));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

@@ -18,7 +18,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

@@ -18,7 +18,7 @@
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/hooks.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/compat/singular_monitored_session.hpp>
 #include <trainhook/testing/recording_hook.hpp>

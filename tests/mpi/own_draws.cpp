@@ -14,14 +14,14 @@
 
 #include <fmt/core.h>
 
-#include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/data/iterator_saveable.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/mpi/all_reduce.hpp>

@@ -28,10 +28,10 @@
 #endif
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
-#include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/data/iterator_saveable.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;

@@ -22,7 +22,7 @@
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/ranks/peers.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
-#include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/data/iterator_saveable.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>

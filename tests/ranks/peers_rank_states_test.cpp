@@ -20,7 +20,7 @@
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/data/iterator_saveable.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -29,7 +29,7 @@
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/testing/log_lines.hpp>

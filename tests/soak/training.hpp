@@ -15,7 +15,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/engine.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/model/ops.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/trainhook.hpp>

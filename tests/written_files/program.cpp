@@ -21,7 +21,7 @@
 #include <trainhook/engine.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/io/crc32c.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/ranks/peers.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/testing/manual_clock.hpp>

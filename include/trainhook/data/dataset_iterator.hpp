@@ -10,7 +10,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/external_state_policy.hpp>
+#include <trainhook/graph/saved_input.hpp>
 
 namespace trainhook {
 

@@ -11,7 +11,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/external_state_policy.hpp>
+#include <trainhook/graph/saved_input.hpp>
 
 namespace trainhook {
 

@@ -13,8 +13,8 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/element.hpp>
-#include <trainhook/data/external_state_policy.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/saved_input.hpp>
 
 namespace trainhook {
 
@@ -29,15 +29,10 @@ struct IteratorResource {
 
   /// The name of the iterator's position in a checkpoint.
   [[nodiscard]] TRAINHOOK_DECL std::string state_name() const;
+  [[nodiscard]] TRAINHOOK_DECL SavedInput as_saved_input() const;
 };
 
 [[nodiscard]] TRAINHOOK_DECL std::vector<IteratorResource> iterators(const Graph& graph);
-
-/// The collection for the ExternalStatePolicy that applies when a session is saved.
-inline constexpr std::string_view kExternalStatePolicies = "external_state_policies";
-
-/// The last policy in that collection, or `Fail`.
-[[nodiscard]] TRAINHOOK_DECL ExternalStatePolicy external_state_policy(const Graph& graph);
 
 }  // namespace detail
 

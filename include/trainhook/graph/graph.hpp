@@ -41,7 +41,7 @@ inline constexpr std::string_view kReadyOp = "ready_op";                        
 inline constexpr std::string_view kReadyForLocalInitOp = "ready_for_local_init_op";      // Output
 inline constexpr std::string_view kSavers = "savers";                                    // std::shared_ptr<Saver>
 inline constexpr std::string_view kSaveableObjects = "saveable_objects";                 // std::shared_ptr<Saveable>
-inline constexpr std::string_view kIterators = "iterators";                              // detail::IteratorResource
+inline constexpr std::string_view kIterators = "iterators";         // detail::IteratorResource of data/
 inline constexpr std::string_view kQueueRunners = "queue_runners";  // detail::QueueRunnerDef, shared QueueRunners
 
 }  // namespace trainhook::graph_keys

@@ -13,7 +13,7 @@
 #include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/external_state_policy.hpp>
+#include <trainhook/graph/saved_input.hpp>
 #include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
 #include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/session/session_run_hook.hpp>

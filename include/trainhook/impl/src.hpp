@@ -14,7 +14,6 @@
 #include <trainhook/graph/impl/src.hpp>
 #include <trainhook/graph/ops/impl/src.hpp>
 #include <trainhook/session/impl/src.hpp>
-#include <trainhook/data/impl/src.hpp>
 #include <trainhook/loop/impl/src.hpp>
 #include <trainhook/checkpoint/impl/src.hpp>
 #include <trainhook/hooks/impl/src.hpp>

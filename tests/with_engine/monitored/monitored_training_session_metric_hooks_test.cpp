@@ -32,7 +32,7 @@
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/whole_file.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>

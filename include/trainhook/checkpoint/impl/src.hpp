@@ -25,7 +25,6 @@
 #include <trainhook/checkpoint/impl/init_from_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/input_files.ipp>
-#include <trainhook/checkpoint/impl/iterator_saveable.ipp>
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/non_finite.ipp>

@@ -14,13 +14,12 @@ namespace trainhook::detail {
 
 std::string IteratorResource::state_name() const { return fmt::format("{}-state", op.name()); }
 
-std::vector<IteratorResource> iterators(const Graph& graph) {
-  return graph.collection<IteratorResource>(graph_keys::kIterators);
+SavedInput IteratorResource::as_saved_input() const {
+  return {.name = op.name(), .external_state = [dataset = dataset] { return dataset.external_state(); }};
 }
 
-ExternalStatePolicy external_state_policy(const Graph& graph) {
-  const auto policies = graph.collection<ExternalStatePolicy>(kExternalStatePolicies);
-  return policies.empty() ? ExternalStatePolicy::Fail : policies.back();
+std::vector<IteratorResource> iterators(const Graph& graph) {
+  return graph.collection<IteratorResource>(graph_keys::kIterators);
 }
 
 }  // namespace trainhook::detail
@@ -40,7 +39,9 @@ GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_vi
   const ElementSpec& spec = dataset.element_spec();
   if (spec.empty()) throw InvalidArgumentError("iterator {}: the dataset's elements have no components", name);
   const Operation op = detail::iterator(graph, spec, name);
-  graph.add_to_collection(graph_keys::kIterators, detail::IteratorResource{op, dataset});
+  const detail::IteratorResource resource{op, dataset};
+  graph.add_to_collection(graph_keys::kIterators, resource);
+  graph.add_to_collection(detail::kSavedInputs, resource.as_saved_input());
   return GraphIterator(op, spec);
 }
 

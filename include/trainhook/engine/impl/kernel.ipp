@@ -122,7 +122,7 @@ const KernelDef& KernelTable::at(const Node& node) const {
   }
   throw UnimplementedError(
       "op type {} of node '{}' has no kernel in this session; give its kernel group in the session's options: for "
-      "imported graphs, include <trainhook/compat.hpp> and give {{.kernels = compat::kernels()}}",
+      "imported graphs, include <trainhook/compat_kernels.hpp> and give {{.kernels = compat::kernels()}}",
       node.type(), node.name());
 }
 

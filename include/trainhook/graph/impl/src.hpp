@@ -13,4 +13,5 @@
 #include <trainhook/graph/impl/op_builder.ipp>
 #include <trainhook/graph/impl/op_def.ipp>
 #include <trainhook/graph/impl/operand.ipp>
+#include <trainhook/graph/impl/saved_input.ipp>
 #include <trainhook/graph/impl/variable.ipp>

@@ -10,12 +10,11 @@
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
-#include <trainhook/checkpoint/iterator_saveable.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/saved_input.hpp>
 #include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -137,15 +136,14 @@ void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noe
 }
 
 void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
-  const std::vector<detail::IteratorResource> all = detail::iterators(graph);
+  const auto all = graph.collection<detail::SavedInput>(detail::kSavedInputs);
   if (all.empty()) {
     throw InvalidArgumentError(
         "CheckpointInputPipelineHook: the graph has no iterator, so there is nothing to save; "
         "make one with make_iterator(), or leave the hook out");
   }
-  for (const detail::IteratorResource& iterator : all) {
-    detail::check_external_state(iterator, options_.external_state_policy, "CheckpointInputPipelineHook");
-  }
+  for (const detail::SavedInput& input : all)
+    input.check_external_state(options_.external_state_policy, "CheckpointInputPipelineHook");
 }
 
 std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim(const Graph& graph) const {

@@ -8,7 +8,6 @@
 #endif
 
 #include <trainhook/loop/impl/bound_state.ipp>
-#include <trainhook/loop/impl/loop_iterator.ipp>
 #include <trainhook/loop/impl/loop_session.ipp>
 #include <trainhook/loop/impl/loop_state.ipp>
 #include <trainhook/loop/impl/memory_layout.ipp>

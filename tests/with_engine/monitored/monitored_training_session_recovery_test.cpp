@@ -27,7 +27,7 @@
 #include <trainhook/hooks/csv_logger_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>

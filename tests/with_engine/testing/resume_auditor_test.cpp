@@ -21,7 +21,7 @@
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/session/second_or_step_timer.hpp>

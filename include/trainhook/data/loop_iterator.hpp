@@ -22,5 +22,5 @@ TRAINHOOK_DECL Iterator& make_iterator(LoopSession& loop, const Dataset& dataset
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/loop/impl/loop_iterator.ipp>
+#include <trainhook/data/impl/loop_iterator.ipp>
 #endif

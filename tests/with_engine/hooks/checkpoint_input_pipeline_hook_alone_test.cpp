@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/data/dataset.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 

@@ -47,7 +47,7 @@
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/stop_on_predicate_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/session/second_or_step_timer.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>

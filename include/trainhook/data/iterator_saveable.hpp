@@ -7,19 +7,11 @@
 
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/data/external_state_policy.hpp>
+#include <trainhook/graph/saved_input.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/graph.hpp>
 
 namespace trainhook {
-namespace detail {
-
-/// Applies `policy` to state that no checkpoint can contain: `Warn` logs it. @throws FailedPreconditionError, naming
-/// iterator and stage, for `Fail`.
-TRAINHOOK_DECL void check_external_state(const IteratorResource& iterator, ExternalStatePolicy policy,
-                                         std::string_view who);
-
-}  // namespace detail
 
 /// Add the result to the collection `saveable_objects`: the model's saver then stores the iterator called `name` as
 /// `<name>-state` and restores it with the model, so both are always of the same step. For training graphs only: an
@@ -36,5 +28,5 @@ TRAINHOOK_DECL void check_external_state(const IteratorResource& iterator, Exter
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/checkpoint/impl/iterator_saveable.ipp>
+#include <trainhook/data/impl/iterator_saveable.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// make_saveable_from_iterator: input and model in one checkpoint.
-#include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/data/iterator_saveable.hpp>
 
 #include <string>
 
@@ -11,7 +11,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -16,7 +16,7 @@
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 

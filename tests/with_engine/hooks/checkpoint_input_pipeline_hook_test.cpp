@@ -22,7 +22,7 @@
 #include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
-#include <trainhook/loop/loop_iterator.hpp>
+#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/monitored/session_manager.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
