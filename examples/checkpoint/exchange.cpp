@@ -17,7 +17,7 @@
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/rename.hpp>
+#include <trainhook/checkpoint/rename.hpp>
 #include <trainhook/exchange.hpp>
 
 #include "commands.hpp"

@@ -24,7 +24,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/name_suggestion.hpp>
-#include <trainhook/core/rename.hpp>
+#include <trainhook/checkpoint/rename.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/user_call.hpp>

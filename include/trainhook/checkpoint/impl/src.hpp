@@ -29,6 +29,7 @@
 #include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/non_finite.ipp>
 #include <trainhook/checkpoint/impl/prune_checkpoints.ipp>
+#include <trainhook/checkpoint/impl/rename.ipp>
 #include <trainhook/checkpoint/impl/restore_policy.ipp>
 #include <trainhook/checkpoint/impl/restore_rules.ipp>
 #include <trainhook/checkpoint/impl/run_record.ipp>

@@ -22,7 +22,6 @@
 #include <trainhook/core/impl/process_mark.ipp>
 #include <trainhook/core/impl/random.ipp>
 #include <trainhook/core/impl/real_numbers.ipp>
-#include <trainhook/core/impl/rename.ipp>
 #include <trainhook/core/impl/saveable.ipp>
 #include <trainhook/core/impl/shape.ipp>
 #include <trainhook/core/impl/tensor.ipp>

@@ -15,7 +15,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/rename.hpp>
+#include <trainhook/checkpoint/rename.hpp>
 #include <trainhook/exchange/safetensors_format.hpp>
 #include <trainhook/exchange/strict_json.hpp>
 #include <trainhook/io/path.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Which names a rename is about.
-#include <trainhook/core/rename.hpp>
+#include <trainhook/checkpoint/rename.hpp>
 
 #include <string_view>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/core/rename.hpp>
+#include <trainhook/checkpoint/rename.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -55,5 +55,5 @@ class Renaming {
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/core/impl/rename.ipp>
+#include <trainhook/checkpoint/impl/rename.ipp>
 #endif
