@@ -79,15 +79,6 @@ TEST_F(RunContextTest, AStopRequestCannotBeTakenBack) {
   EXPECT_TRUE(context.stop_requested());
 }
 
-TEST_F(RunContextTest, AStopByTheStepAloneHoldsOnAllRanks) {
-  SessionRunContext context(engine, request, clock, &step);
-  context.request_stop("one rank");
-  EXPECT_FALSE(context.stops_on_all_ranks());
-  context.request_stop_on_all_ranks("step 5 is reached");
-  EXPECT_TRUE(context.stops_on_all_ranks());
-  EXPECT_EQ(context.stop_reason(), "one rank");
-}
-
 TEST_F(RunContextTest, IsInterruptedOnlyIfThatIsTheFirstReason) {
   SessionRunContext interrupted(engine, request, clock, &step);
   interrupted.interrupt("a signal");

@@ -91,10 +91,7 @@ class LiveSession {
     return !stopped_when_created_ && coordinator_->stop_requested_without_error();
   }
 
-  /// True if the stop was requested on every rank of the job at the same step.
-  [[nodiscard]] bool stops_on_all_ranks() const noexcept { return stop_requested() && stops_on_all_ranks_; }
-
-  /// Withdraws a stop request that other ranks do not know yet; returns whether there was one.
+  /// Withdraws a stop request that others do not know yet; returns whether there was one.
   bool take_back_stop() noexcept { return std::exchange(stop_since_, std::nullopt).has_value(); }
 
   /// Calls each hook's `before_run`, makes one merged run, calls each hook's `after_run`, and stores the user's part of
@@ -153,7 +150,6 @@ class LiveSession {
   std::optional<Variable> global_step_;
   MergedRun merged_;
   std::optional<std::int64_t> stop_since_;
-  bool stops_on_all_ranks_ = false;
   bool stopped_when_created_ = false;  // by a hook's after_create_session
   bool is_running_ = false;
   bool closed_ = false;

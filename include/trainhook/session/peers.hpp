@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -45,6 +46,9 @@ class Peers {
   /// Calls `give` in every process and returns in each what it returned in the first one; if it throws in one, all get
   /// its error. All must call it at the same place: in the same callback, for the same step, of a hook that all have.
   [[nodiscard]] virtual std::string same_for_all(FunctionRef<std::string()> give) { return give(); }
+
+  /// The same for numbers.
+  [[nodiscard]] virtual std::vector<double> share(FunctionRef<std::vector<double>()> give) { return give(); }
 
   /// For a save that is due for another reason than the step: whether it may be made now. If not, it is a wish,
   /// which counts when all have agreed.

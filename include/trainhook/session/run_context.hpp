@@ -51,14 +51,6 @@ class SessionRunContext {
   /// Whether the reason that counts was given to `interrupt`.
   [[nodiscard]] bool is_interruption() const noexcept { return is_interruption_; }
 
-  /// The same for a hook that decides by the step alone and so requests the stop at the same step on every rank: the
-  /// loop ends after this run even if the ranks do not agree at every step.
-  void request_stop_on_all_ranks(std::string reason) {
-    request_stop(std::move(reason));
-    stops_on_all_ranks_ = true;
-  }
-  [[nodiscard]] bool stops_on_all_ranks() const noexcept { return stops_on_all_ranks_; }
-
   [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
   [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
 
@@ -91,7 +83,6 @@ class SessionRunContext {
   std::optional<Duration> now_;
   std::string stop_reason_;
   bool stop_requested_ = false;
-  bool stops_on_all_ranks_ = false;
   bool is_interruption_ = false;
 };
 

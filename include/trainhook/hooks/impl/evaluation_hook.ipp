@@ -21,20 +21,10 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/proto/message.hpp>
 #include <trainhook/session/run_context.hpp>
 #include <trainhook/session/run_forms.hpp>
 
 namespace trainhook::detail {
-
-// The metrics of rank 0, as the other ranks get them.
-struct MetricsMessage {
-  std::vector<std::string> name{};
-  std::vector<double> value{};
-};
-template <>
-inline constexpr auto kFields<MetricsMessage> =
-    std::tuple(field(1, "name", &MetricsMessage::name), field(2, "value", &MetricsMessage::value));
 
 /// Calls `measure`, and sets each random generator of the session back to where it stood: training draws the same
 /// numbers, however often and for whatever reason it is evaluated.
@@ -202,18 +192,18 @@ Metrics EvaluationHook::measure(SessionRef session) {
     if (evaluate_) return detail::call_of_user("the function of evaluation", options_.name, evaluate_);
     return each_element_ ? run_on_data(session) : figures(session.run(std::span<const Fetch>(fetches_), feeds_));
   };
-  const std::string bytes = peers().same_for_all([&] {
-    detail::MetricsMessage message;
-    for (const Metric& metric : detail::measure_between_draws(session, values)) {
-      message.name.push_back(metric.name);
-      message.value.push_back(metric.value);
-    }
-    return detail::message_bytes(message);
-  });
-  const auto message = detail::parse_message<detail::MetricsMessage>(bytes, "the metrics of rank 0");
-  if (message.name.size() != message.value.size()) throw DataLossError("a metric of rank 0 lacks its value");
   Metrics metrics;
-  for (std::size_t i = 0; i < message.name.size(); ++i) metrics.push_back({message.name[i], message.value[i]});
+  const std::vector<double> shared = peers().share([&] {
+    metrics = detail::measure_between_draws(session, values);
+    std::vector<double> mine;
+    for (const Metric& metric : metrics) mine.push_back(metric.value);
+    return mine;
+  });
+  if (shared.size() != metrics.size()) {
+    throw InvalidArgumentError("EvaluationHook: there are {} metrics here and {} in the process that publishes them",
+                               metrics.size(), shared.size());
+  }
+  for (std::size_t i = 0; i < shared.size(); ++i) metrics[i].value = shared[i];
   return metrics;
 }
 

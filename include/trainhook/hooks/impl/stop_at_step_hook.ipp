@@ -47,7 +47,7 @@ void StopAtStepHook::after_create_session(SessionRef session, Coordinator& coord
 }
 
 void StopAtStepHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
-  if (last_step_ && context.global_step() >= *last_step_) context.request_stop_on_all_ranks(reason());
+  if (last_step_ && context.global_step() >= *last_step_) context.request_stop(reason());
 }
 
 std::string StopAtStepHook::reason() const { return fmt::format("step {} is reached", *last_step_); }

@@ -125,7 +125,6 @@ void LiveSession::note_stop(SessionRunContext& context, const SessionRunHook& ho
 
 void LiveSession::take_stop(const SessionRunContext& context, const Progress& progress) {
   request_stop(progress.stop_since);
-  stops_on_all_ranks_ |= context.stops_on_all_ranks();
   services_->set_stop_reason(!context.stop_reason().empty() ? context.stop_reason()
                              : progress.stopper != nullptr
                                  ? fmt::format("{} requested a stop", short_type_name(*progress.stopper))

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/variable.hpp>
+#include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/monitored/session_lifecycle.hpp>
 #include <trainhook/ranks/rank_failure.hpp>
@@ -275,6 +277,9 @@ void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) 
     }
   }
   expect_same(facts_about(graph, hooks));
+  stops_.clear();
+  for (const auto& hook : hooks)
+    if (dynamic_cast<const StopAtStepHook*>(hook.get()) != nullptr) stops_.push_back(hook);
 }
 
 // All ranks throw what rank 0 does.
@@ -308,6 +313,16 @@ std::string RankAgreement::same_for_all(FunctionRef<std::string()> give) {
   return talking([&] { return ranks_->broadcast(std::move(mine), 0, options_.max_wait_secs); });
 }
 
+std::vector<double> RankAgreement::share(FunctionRef<std::vector<double>()> give) {
+  const std::string bytes = same_for_all([&] {
+    const std::vector<double> values = give();
+    return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+  });
+  std::vector<double> values(bytes.size() / sizeof(double));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
+  return values;
+}
+
 std::vector<std::string> RankAgreement::to_chief(const std::string& bytes) {
   settle();
   return talking([&] { return ranks_->gather(bytes, 0, options_.max_wait_secs); });
@@ -321,8 +336,18 @@ std::uint64_t RankAgreement::stop_bits(const SessionLifecycle& session) noexcept
   return session.is_interrupted() ? kStop : kStop | kEnds;
 }
 
+// A stop by the step alone comes at the same step on every rank: the loop ends after that run even if the ranks do not
+// agree at every step.
+bool RankAgreement::stops_on_all_ranks(const SessionLifecycle& session) const noexcept {
+  if (!session.live()->stop_requested() || stops_.empty()) return false;
+  const std::optional<std::int64_t> step = session.live()->step();
+  return step && std::ranges::any_of(stops_, [&](const auto& hook) {
+    return *step >= static_cast<const StopAtStepHook&>(*hook).last_step().value_or(*step + 1);
+  });
+}
+
 bool RankAgreement::is_due(const SessionLifecycle& session) const {
-  return boundary_ % options_.every_n_steps == 0 || session.live()->stops_on_all_ranks();
+  return boundary_ % options_.every_n_steps == 0 || stops_on_all_ranks(session);
 }
 
 Votes RankAgreement::wishes(SessionLifecycle& session) {
@@ -374,7 +399,7 @@ bool RankAgreement::decide(SessionLifecycle& session) {
   bool stop = false;
   if (is_outstanding()) stop = follow(outstanding(), session);
   // After a round that began before the last run, which may have been the last of all ranks.
-  if (!stop && session.live()->stops_on_all_ranks()) stop = follow(exchange(wishes(session)), session);
+  if (!stop && stops_on_all_ranks(session)) stop = follow(exchange(wishes(session)), session);
   ++boundary_;
   if (!stop && session.live()->take_back_stop()) wants_stop_ = true;  // until the others agree
   return stop;
@@ -384,7 +409,7 @@ std::optional<bool> RankAgreement::should_stop(SessionLifecycle& session) noexce
   if (is_over_ || has_agreed_to_stop_) return true;
   try {
     if (has_failed(session)) return true;  // `close` tells the others
-    if (session.is_busy()) return session.live()->stops_on_all_ranks();
+    if (session.is_busy()) return stops_on_all_ranks(session);
     has_run_ = false;
     return std::exchange(is_undecided_, false) && decide(session);
   } catch (...) {
