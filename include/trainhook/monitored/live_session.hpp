@@ -85,6 +85,8 @@ class LiveSession {
     request_stop();
   }
 
+  [[nodiscard]] const Hooks& hooks() const noexcept { return *hooks_; }
+
   /// True if a background thread, or the program, requested a stop from the coordinator, as hooks do only in
   /// `after_create_session`.
   [[nodiscard]] bool thread_requested_stop() const noexcept {

@@ -152,7 +152,6 @@ class RankAgreement final : public SessionPeers,
 
   // The rounds between two steps.
   [[nodiscard]] TRAINHOOK_DECL static std::uint64_t stop_bits(const SessionLifecycle& session) noexcept;
-  [[nodiscard]] TRAINHOOK_DECL bool stops_on_all_ranks(const SessionLifecycle& session) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL bool is_due(const SessionLifecycle& session) const;
   [[nodiscard]] TRAINHOOK_DECL Votes wishes(SessionLifecycle& session);
   TRAINHOOK_DECL bool decide(SessionLifecycle& session);
@@ -163,14 +162,13 @@ class RankAgreement final : public SessionPeers,
 
   std::shared_ptr<Collective> ranks_;
   AgreementOptions options_;
-  bool has_begun_ = false;                              // a session, which is the only one
-  bool has_joined_ = false;                             // the same, with its hooks
-  std::vector<std::shared_ptr<SessionRunHook>> stops_;  // StopAtStepHooks, which are the same on all ranks
-  std::int64_t boundary_ = 0;                           // the number of decisions so far, including skipped ones
-  bool is_undecided_ = true;                            // since the last run
-  bool has_run_ = false;                                // since the last call of `should_stop`
-  bool is_under_way_ = false;                           // a round was started
-  bool wants_stop_ = false;                             // until all ranks agree
+  bool has_begun_ = false;     // a session, which is the only one
+  bool has_joined_ = false;    // the same, with its hooks
+  std::int64_t boundary_ = 0;  // the number of decisions so far, including skipped ones
+  bool is_undecided_ = true;   // since the last run
+  bool has_run_ = false;       // since the last call of `should_stop`
+  bool is_under_way_ = false;  // a round was started
+  bool wants_stop_ = false;    // until all ranks agree
   bool has_agreed_to_stop_ = false;
   bool is_at_end_of_input_ = false;
   bool is_interrupted_ = false;      // the ranks that wanted to stop did so because of an interruption

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/monitored/live_session.hpp>
 #include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/proto/message.hpp>
 #include <trainhook/ranks/rank_failure.hpp>
@@ -29,6 +30,10 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// The properties of model and hooks.
 [[nodiscard]] TRAINHOOK_DECL Facts facts_about(const Graph& graph, const Hooks& hooks);
+
+/// Whether a StopAtStepHook has requested a stop. It does so on all ranks, since all have the same, so the loop ends
+/// even if they do not agree at every step.
+[[nodiscard]] TRAINHOOK_DECL bool stops_by_the_step(const LiveSession& session) noexcept;
 
 /// @throws InvalidArgumentError for options that a rank of a job cannot have.
 TRAINHOOK_DECL void expect_options_of_job(const MonitoredTrainingSessionOptions& options);

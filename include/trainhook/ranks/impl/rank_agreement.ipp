@@ -15,7 +15,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/monitored/session_lifecycle.hpp>
 #include <trainhook/ranks/rank_failure.hpp>
@@ -277,9 +276,6 @@ void RankAgreement::expect_same_program(const Graph& graph, const Hooks& hooks) 
     }
   }
   expect_same(facts_about(graph, hooks));
-  stops_.clear();
-  for (const auto& hook : hooks)
-    if (dynamic_cast<const StopAtStepHook*>(hook.get()) != nullptr) stops_.push_back(hook);
 }
 
 // All ranks throw what rank 0 does.
@@ -336,18 +332,8 @@ std::uint64_t RankAgreement::stop_bits(const SessionLifecycle& session) noexcept
   return session.is_interrupted() ? kStop : kStop | kEnds;
 }
 
-// A stop by the step alone comes at the same step on every rank: the loop ends after that run even if the ranks do not
-// agree at every step.
-bool RankAgreement::stops_on_all_ranks(const SessionLifecycle& session) const noexcept {
-  if (!session.live()->stop_requested() || stops_.empty()) return false;
-  const std::optional<std::int64_t> step = session.live()->step();
-  return step && std::ranges::any_of(stops_, [&](const auto& hook) {
-    return *step >= static_cast<const StopAtStepHook&>(*hook).last_step().value_or(*step + 1);
-  });
-}
-
 bool RankAgreement::is_due(const SessionLifecycle& session) const {
-  return boundary_ % options_.every_n_steps == 0 || stops_on_all_ranks(session);
+  return boundary_ % options_.every_n_steps == 0 || stops_by_the_step(*session.live());
 }
 
 Votes RankAgreement::wishes(SessionLifecycle& session) {
@@ -399,7 +385,7 @@ bool RankAgreement::decide(SessionLifecycle& session) {
   bool stop = false;
   if (is_outstanding()) stop = follow(outstanding(), session);
   // After a round that began before the last run, which may have been the last of all ranks.
-  if (!stop && stops_on_all_ranks(session)) stop = follow(exchange(wishes(session)), session);
+  if (!stop && stops_by_the_step(*session.live())) stop = follow(exchange(wishes(session)), session);
   ++boundary_;
   if (!stop && session.live()->take_back_stop()) wants_stop_ = true;  // until the others agree
   return stop;
@@ -409,7 +395,7 @@ std::optional<bool> RankAgreement::should_stop(SessionLifecycle& session) noexce
   if (is_over_ || has_agreed_to_stop_) return true;
   try {
     if (has_failed(session)) return true;  // `close` tells the others
-    if (session.is_busy()) return stops_on_all_ranks(session);
+    if (session.is_busy()) return stops_by_the_step(*session.live());
     has_run_ = false;
     return std::exchange(is_undecided_, false) && decide(session);
   } catch (...) {

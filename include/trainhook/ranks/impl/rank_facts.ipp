@@ -108,6 +108,15 @@ Facts facts_about(const Graph& graph, const Hooks& hooks) {
   return facts;
 }
 
+bool stops_by_the_step(const LiveSession& session) noexcept {
+  if (!session.stop_requested()) return false;
+  const std::optional<std::int64_t> step = session.step();
+  return step && std::ranges::any_of(session.hooks(), [&](const std::shared_ptr<SessionRunHook>& hook) {
+           const auto* stop = dynamic_cast<const StopAtStepHook*>(hook.get());
+           return stop != nullptr && stop->last_step() && *step >= *stop->last_step();
+         });
+}
+
 Facts outputs_of(const Hooks& hooks) {
   Facts outputs;
   for (const std::shared_ptr<SessionRunHook>& hook : hooks) {
