@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 #include <torch/torch.h>
+#include <trainhook/core/log.hpp>
 #include <trainhook/hooks/exponential_moving_average_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/media.hpp>

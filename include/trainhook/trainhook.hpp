@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// The headers that most programs need: loops, sessions, the usual hooks, checkpoints. Each module has such a header,
-/// too: data.hpp for input pipelines, model.hpp and engine.hpp for graphs, estimator.hpp, media.hpp, ranks.hpp, mpi.hpp,
-/// torch.hpp, exchange.hpp, compat.hpp, testing.hpp. Include by name what only some programs need: the other hooks
+/// too: data.hpp for input pipelines, model.hpp and engine.hpp for graphs, estimator.hpp, media.hpp, ranks.hpp,
+/// mpi.hpp, torch.hpp, exchange.hpp, compat.hpp, testing.hpp. Include by name what only some programs need: the other
+/// hooks
 /// (`hooks/hooks.hpp` brings all), session creators (monitored/), threads (session/), checkpoints without a session
 /// (checkpoint/), the log (core/log.hpp), io/, events/.
 #pragma once

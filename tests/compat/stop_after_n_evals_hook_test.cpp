@@ -15,7 +15,7 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/model/ops.hpp>
-#include <trainhook/estimator/evaluate_once.hpp>
+#include <trainhook/monitored/monitored_session.hpp>
 
 #include "training_double.hpp"
 
@@ -29,8 +29,11 @@ Lines progress_of(std::optional<std::int64_t> num_evals, bool log_progress, std:
   const support::LogLines log;
   Graph graph;
   const Output number = make_iterator(graph, Dataset::range(batches)).get_next()[0];
-  evaluate_once<EigenSession>(
-      graph, {.eval_ops = {number.operation()}, .hooks = {StopAfterNEvalsHook(num_evals, log_progress)}});
+  const Variable step = make_variable("eval_step", constant(graph, Tensor(std::int64_t{0})), {.trainable = false});
+  const Output counted = with_dependencies({number.operation()}, assign_add(step, 1));
+  graph.add_to_collection(graph_keys::kEvalStep, counted);
+  MonitoredSession<EigenSession> session(graph, {.hooks = {StopAfterNEvalsHook(num_evals, log_progress)}});
+  run_until_stop(session, counted.operation());
   Lines lines;
   for (const std::string& line : log.lines)
     if (line.find("Evaluation [") != std::string::npos) lines.push_back(line.substr(line.find("Evaluation [")));

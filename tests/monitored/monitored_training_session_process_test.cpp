@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <graph_export_double.hpp>
+
 #include <temporary_folder.hpp>
 
 #include <trainhook/checkpoint/checkpoint_manager.hpp>
@@ -34,7 +36,10 @@ using Session = MonitoredSession<LoopSession>;
 
 /// A loop whose state is how often it ran.
 struct Loop {
-  Loop() { session.variable("value", value); }
+  Loop() {
+    session.variable("value", value);
+    session.export_graph(support::kGraphExportDouble);  // so that the first save makes the event file
+  }
   LoopSession session{};
   double value = 0;
 };

@@ -111,7 +111,7 @@ TEST(RankState, BytesThatAreNoneAreAnErrorThatNamesTheRank) {
       }
     }
   }
-  EXPECT_GT(refused, static_cast<int>(good.size()) * 2);
+  EXPECT_GT(refused, static_cast<int>(good.size()) * 3 / 2);
 }
 
 TEST(RankState, WhatTheChiefHasTooIsNotStored) {

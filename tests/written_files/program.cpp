@@ -56,6 +56,10 @@ struct Machine {
 
 /// A loop with a variable, a generator and a loss.
 struct Loop {
+  explicit Loop(bool writes_graph = true) {
+    if (writes_graph) loop.export_graph(th::graph_export());
+  }
+
   /// A step takes no time where threads look at the clock, which may be before or after it.
   void train(Machine& machine, const Options& options, const std::function<void()>& in_step = {},
              th::Duration step_time = 0s) {
@@ -103,6 +107,11 @@ class Sums final : public th::SessionRunHook {
 
 void plain_loop(Machine& machine) {
   Loop loop;
+  loop.train(machine, machine.options(5));
+}
+
+void plain_loop_without_its_graph(Machine& machine) {
+  Loop loop(false);
   loop.train(machine, machine.options(5));
 }
 
@@ -304,6 +313,7 @@ std::string without_machine(const std::string& path) {
 int main() try {
   const std::vector<std::pair<std::string_view, void (*)(Machine&)>> programs = {
       {"plain_loop", plain_loop},
+      {"plain_loop_without_its_graph", plain_loop_without_its_graph},
       {"resumed_loop", resumed_loop},
       {"loop_with_state_of_every_kind", loop_with_state_of_every_kind},
       {"checkpoints_that_are_kept", checkpoints_that_are_kept},

@@ -123,7 +123,7 @@ class Fingerprint {
     for (const PartialShape& shape : shapes) add_shape(shape);
   }
 
-  std::uint32_t value_ = 0;
+  std::uint32_t value_ = 1;  // 0 would be unknown
 };
 
 RunRecord run_record_of(const Graph& graph) {

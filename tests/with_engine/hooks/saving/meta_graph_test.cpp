@@ -18,6 +18,7 @@
 #include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/loop/loop_session.hpp>
@@ -71,7 +72,7 @@ TEST(MetaGraphOfASession, AGraphFileOfAnotherProgramIsAnErrorAndStays) {
   disk.make_directories("run");
   disk.write_file("run/graph.pbtxt", "of another program\n");
   Graph graph;
-  make_variable("w", zeros(graph, {2}));
+  create_global_step(graph);
   try {
     monitored_training_session<EigenSession>(graph, {.checkpoint_dir = "run", .file_system = &disk}).close();
     FAIL();
