@@ -165,13 +165,13 @@ class Saver {
   TRAINHOOK_DECL void tidy(const std::string& save_path, const std::string& latest_filename = kLatestFilename);
 
   /// Reads and verifies the whole checkpoint, then restores the saveables, then the session; on an error no variable
-  /// changes. Partitioned variables are joined or split. A job's parts of tensors, which may fill the memory, are
-  /// verified, and then read once more to where they are: if the disk fails only then, they are half read.
+  /// changes. Partitioned variables are joined or split. A job's parts of tensors are verified, then read once more to
+  /// where they are: if the disk fails only then, they are half read.
   /// @param own for a rank of a job that is not the chief
   /// @param resumes whether the session trains on. Else, or if another program wrote the checkpoint, generators of a
   /// graph's random ops may be missing: they keep their values, with a log line
-  /// @throws DataLossError if the checkpoint is damaged, InvalidArgumentError if there is none or a dtype or shape
-  /// differs, NotFoundError if a variable or other state is missing.
+  /// @throws DataLossError for a damaged checkpoint, InvalidArgumentError if there is none or a dtype or shape differs,
+  /// NotFoundError if state is missing.
   TRAINHOOK_DECL void restore(SessionRef session, const CheckpointSource& from, const detail::OwnState& own = {},
                               bool resumes = false) const;
 

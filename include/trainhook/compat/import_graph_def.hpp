@@ -22,15 +22,10 @@ struct ImportGraphDefOptions {
   std::span<const OpDef> op_defs{};           ///< of op types of one's own; must outlive the graph
 };
 
-/// Adds the nodes of `def`, which may be in any order, and returns them in the order of the file. Missing attributes
-/// get their defaults. Resource variables, and the ops that read and change them, become reference variables of the
-/// same names and their ops, unless `op_defs` defines VarHandleOp; other versions of an op type, such as `Gather`,
-/// become the one that runs here. A call of a function of the file becomes the nodes of its body, `call/node`, and an
-/// If its two branches. Op types that only imported graphs have run in a session with `compat::kernels()`.
-/// Nodes of unknown op types, and those with attributes that this library cannot represent, are added too, with a log
-/// line. They cannot run: a run that needs one throws UnimplementedError, unless it feeds the node's outputs. The
-/// graph, and so an export of it, lacks those attributes. The same holds for the nodes of a while_loop, and for what
-/// its iterations hand to the next one.
+/// Adds the nodes of `def`, which may be in any order, and returns them in the order of the file. Nodes that cannot run
+/// here are added with a log line, without the attributes that this library cannot represent; a run that needs one
+/// throws UnimplementedError, unless it feeds the node's outputs. .github/ops.md, "What import lacks", says which those
+/// are, and which nodes become others: resource variables, older versions of op types, calls of functions.
 /// @throws InvalidArgumentError for nodes that do not fit together, with node and op type. Missing inputs and cycles
 /// are detected before any node is added; after other errors, nodes that were already added stay. Source:
 /// `tf.import_graph_def`.

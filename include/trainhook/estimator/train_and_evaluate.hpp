@@ -69,12 +69,11 @@ struct EvalSpec {
 };
 
 /// Trains, and evaluates each checkpoint when it is saved, except at step 0 and within `throttle_secs` of the last
-/// evaluation (0: each one, even after a kill); the last one always. Training waits meanwhile. Returns the metrics of
-/// the last evaluation; nothing if there was none. If a SignalHook gets a signal, training ends as in
-/// `Estimator::train`, without an evaluation; the next process continues. Training hooks see the metrics as `eval/loss`
-/// and so on, or `<name>/loss`, and do not count the evaluation at the end. A saver hook replaces the estimator's own;
-/// with an AsyncCheckpointSaverHook a checkpoint is evaluated some steps later, too late for exporters. Source:
-/// TensorFlow's `train_and_evaluate` on one machine.
+/// evaluation; the last one always. Training waits meanwhile. Returns the metrics of the last evaluation;
+/// nothing if there was none. A signal that a SignalHook gets ends training as in `Estimator::train`, without an
+/// evaluation. Training hooks see the metrics as `eval/loss` and so on, or `<name>/loss`, and do not count the
+/// evaluation at the end. A saver hook replaces the estimator's own. Source: TensorFlow's `train_and_evaluate` on one
+/// machine.
 /// @throws CancelledError if an earlier run of the process was interrupted and there is a SignalHook,
 /// InvalidArgumentError for a negative throttle_secs, or exporters that have no unique name or keep no checkpoint.
 TRAINHOOK_DECL std::optional<EvalMetrics> train_and_evaluate(Estimator& estimator, const TrainSpec& train_spec,

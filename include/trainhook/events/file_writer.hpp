@@ -49,17 +49,13 @@ struct FileWriterOptions {
 };
 
 /// Writes events to a new file in `logdir`, which is created with the first event. `add_...` puts an event into a
-/// queue; a background thread counts histograms and writes the file in batches. Any thread may call any member.
+/// queue, which a background thread writes in batches. Any thread may call any member. Use one writer per directory
+/// (`FileWriterCache`): if two write the same tags, TensorBoard drops points of both.
 ///
-/// If a write fails, its events are lost and later events go to another file, because readers stop at a torn record.
-/// With `EventErrors::Warn` the first failure is logged, `close` logs how many events were lost, and no call throws
-/// because of the disk. With `EventErrors::Throw` the next `add_...`, `flush`, `sync` or `close` throws the error,
-/// which says how many events were lost; that `add_...` adds nothing.
-///
-/// After restoring step R, call `restart_at(R + 1)` first, as a monitored session does for the writers of its hooks:
-/// TensorBoard then drops the events of the lost steps. A file or directory that is removed is made again, with a
-/// warning; the events that were in it are gone. Use one writer per directory (`FileWriterCache`): if two write the
-/// same tags, TensorBoard drops points of both. Source: `tf.compat.v1.summary.FileWriter`.
+/// If a write fails, its events are lost, and later ones go to another file: see EventErrors. A file or directory that
+/// is removed is made again, with a warning, without the events that it had. After restoring step R, call `restart_at(R
+/// + 1)` first, as a monitored session does for its hooks: TensorBoard then drops the events of the lost steps. Source:
+/// `tf.compat.v1.summary.FileWriter`.
 class FileWriter {
  public:
   /// Creates no file yet. @throws InvalidArgumentError for a `max_queue` or `flush_secs` of zero.

@@ -15,17 +15,16 @@
 
 namespace trainhook {
 
-/// Replaces one file by each new checkpoint, on a thread of its own. The save is committed before, and nothing here
-/// delays or fails it: an error is logged, and the file keeps what it had. If an export takes longer than the time
-/// between two checkpoints, those in between are left out. After every save, and for the best checkpoint:
+/// Replaces one file by each new checkpoint, on a thread of its own, after the save is committed; an error is logged,
+/// and the file keeps what it had. If an export takes longer than the time between two checkpoints, those in between
+/// are left out. After every save, and for the best checkpoint:
 ///
 ///     .hooks = {th::CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 1000,
 ///                   .listeners = {std::make_shared<th::SafetensorsExporter>("run/model.safetensors")}}),
 ///               th::BestCheckpointHook({.on_best = th::SafetensorsExporter("run/best.safetensors")})}
 ///
-/// `BestExporter` and the other exporters of `EvalSpec` have `on_best`, too. Copies share one file and one thread; the
-/// last one waits for the export at its destruction, and as a listener at the end of the session. Use it on the thread
-/// that runs the session. A kill may leave the file of an earlier checkpoint.
+/// The exporters of `EvalSpec` have `on_best`, too. Copies share one file and one thread; the last one waits for the
+/// export at its destruction, and as a listener at the end of the session. Use it on the thread that runs the session.
 class SafetensorsExporter final : public CheckpointSaverListener {
  public:
   /// @throws InvalidArgumentError for `max_shard_size`, because shards replace no file.

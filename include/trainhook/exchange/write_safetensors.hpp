@@ -41,16 +41,14 @@ struct SafetensorsOptions {
   FileSystem* file_system = nullptr;  ///< null: the disk
 };
 
-/// Writes the tensors of a checkpoint, one after the other, so that it needs the memory of the largest. Returns the
-/// names of what it leaves out, which a line in the log says too: texts, complex128, and what begins with
-/// `_trainhook/`, the state of hooks. The directory is created if it is missing. A single file is replaced as a whole:
-/// at any moment there is the old one or the new one. Shards come before their index, so an error may leave shards
-/// without one; another try replaces them. Source: `safetensors.numpy.save_file`, whose bytes these are;
-/// `huggingface_hub.save_torch_model` for shards.
-/// @throws InvalidArgumentError if `dtype` is not a floating-point dtype, or two tensors would have one name;
-/// AlreadyExistsError if a single file or an index stands where shards would go; FailedPreconditionError if a file of
-/// that name is no safetensors file; NotFoundError if `only` or a pair of `rename` fits no name; otherwise as
-/// BundleReader and FileSystem. After an error there is no new file but shards.
+/// Writes the tensors of a checkpoint, one after the other, so that it needs the memory of the largest. Returns, and
+/// logs, the names of what it leaves out: texts, complex128, and the state of hooks. A single file is replaced as a
+/// whole. Shards come before their index, so an error may leave shards without one; another try replaces them. Source:
+/// `safetensors.numpy.save_file`; `huggingface_hub.save_torch_model` for shards.
+/// @throws InvalidArgumentError for a `dtype` that has no floating point, or two tensors of one name;
+/// AlreadyExistsError if a file is where shards would go; FailedPreconditionError if a file of that name is no
+/// safetensors file; NotFoundError if `only` or a pair of `rename` fits no name; otherwise as BundleReader and
+/// FileSystem.
 TRAINHOOK_DECL std::vector<std::string> write_safetensors(const std::string& path, const BundleReader& checkpoint,
                                                           const SafetensorsOptions& options = {});
 

@@ -23,10 +23,10 @@ class BestCheckpoints;
 }
 
 /// Saves the model when a published metric, such as an EvaluationHook's `eval/loss`, is among the best `keep` values,
-/// and removes the checkpoint that no longer is. These are complete checkpoints, with hooks' state and the input's
-/// position; `latest_checkpoint(directory)`, here and in TensorFlow, returns the best. Each contains its value, so the
-/// directory is the list, also after a kill or a resume from earlier; remove it to start over. Of equal values the
-/// earlier step wins; NaN is never saved. Saves on the loop's thread; in a job, the chief's state only.
+/// and removes the checkpoint that no longer is. These are complete checkpoints; `latest_checkpoint(directory)`, here
+/// and in TensorFlow, returns the best. Each contains its value, so the directory is the list;
+/// remove it to start over. Of equal values the earlier step wins; NaN is never saved. Saves on the loop's thread; in a
+/// job, the chief's state only.
 ///
 ///     .hooks = {th::EvaluationHook(evaluate, {.every_n_steps = 500}),
 ///               th::BestCheckpointHook({.metric = "eval/accuracy", .better = th::Better::Higher, .keep = 2})}

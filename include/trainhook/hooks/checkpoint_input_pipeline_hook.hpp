@@ -29,21 +29,7 @@ struct RestoreCondition;
 /// Saves the positions of all iterators of the graph with every checkpoint of the model, in separate files
 /// `input.ckpt-<step>`, which are committed before the model's files of that step. At the first run, after all
 /// initializers, or before the hooks' `end` if there is no run, the iterators continue from the step at which the model
-/// was restored.
-///
-/// If a model checkpoint has no input file of its step, because it was saved without this hook, the input continues
-/// from its newest file of an earlier step, or else from the beginning, with a warning. If the input file of a step is
-/// damaged, or has lost its index while the state file lists it or another of its files is there, the model is restored
-/// from an older checkpoint; if it cannot be read, the restore fails. Each save deletes the input files that no
-/// remaining model needs.
-///
-/// In a job of several processes, give it to all (`hooks`). Each has its own input, in a file of its own,
-/// `input_worker_<rank>.ckpt-<step>`. Rank 0 gets the positions of all at the end of the step and commits all files, or
-/// none, before the model. The same number of processes continues exactly. Another number, or one process, continues if
-/// the position was the same on all, as with `mpi::shard_globally`; otherwise the restore fails. Without a hook that
-/// saves the model it cannot be used there.
-///
-/// If `make_saveable_from_iterator` puts the position into the model's checkpoint as well, the one in the file counts.
+/// was restored. The guide, in "Input", says what happens without such a file, and with several processes.
 ///
 /// In a session that saves no model, the hook saves at its own period and at the end, and continues from its newest
 /// file, whatever the step is. Source: TensorFlow's `CheckpointInputPipelineHook`, which always does that.

@@ -30,11 +30,10 @@ class FileWriter;
 /// Computes metrics every N steps or T seconds, and at the end, but not if a signal ends the run, which will be
 /// resumed. Logs them, writes them as scalars for TensorBoard, in a directory of their own, and publishes them as
 /// `eval/loss` and so on for hooks such as EarlyStoppingHook. A metric with the tag of a training summary is a second
-/// curve in its chart. The generators of the session, such as a loop's `state`, are as before after an evaluation.
+/// curve in its chart. An evaluation leaves the session's generators as they were.
 ///
 /// In a job, one in `hooks` evaluates on all ranks at the same step, so that `evaluate` may add up over them; all
-/// publish the metrics of rank 0, which alone logs and writes them. One in `chief_only_hooks` evaluates and publishes
-/// on rank 0 alone.
+/// publish the values of rank 0, which alone logs and writes them. One in `chief_only_hooks` evaluates on rank 0 alone.
 class EvaluationHook final : public SessionRunHook {
  public:
   struct Options {

@@ -15,10 +15,9 @@
 
 namespace trainhook {
 
-/// Keeps `average = decay * average + (1 - decay) * value` for floating-point variables, after each step; that of half
-/// and bfloat16 is a float. Averages start from the session's first values and are saved in checkpoints. Each belongs
-/// to its variable: RestoreRules that rename, cast or reshape the variable do the same to it, and a part of a tensor
-/// finds its average in another cut. One that a checkpoint lacks starts from the present value, with a warning. Copies
+/// Keeps `average = decay * average + (1 - decay) * value` for floating-point variables, after each step, from the
+/// session's first values on; that of half and bfloat16 is a float. Checkpoints have the averages; RestoreRules do to
+/// one what they do to its variable. One that a checkpoint lacks starts from the present value, with a warning. Copies
 /// the variables at each step. For plain loops; graphs can also use ExponentialMovingAverage. Source:
 /// `tf.train.ExponentialMovingAverage`.
 ///

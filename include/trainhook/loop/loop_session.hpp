@@ -53,18 +53,15 @@ concept ValueFunction = std::invocable<F&> && (TensorElement<std::remove_cvref_t
 
 }  // namespace detail
 
-/// Puts hooks, checkpoints and TensorBoard around a loop in plain C++. Register your variables and other state, pass
-/// the loop to `monitored_training_session`, and run your step as a callable: `session.run([&] { loss =
-/// gradient_step(weights); })`.
+/// Puts hooks, checkpoints and TensorBoard around a plain loop. Register your variables and other state, pass the loop
+/// to `monitored_training_session`, and run your step: `session.run([&] { loss = descend(); })`.
 ///
-/// The loop refers to registered objects and does not copy them: they must outlive the session and keep their address
-/// (a vector may reallocate but must keep its size). The loop must outlive the session, too: otherwise its destructor
-/// ends the program, after a log line. Names are unique. Registration ends when the session is created.
+/// The loop refers to registered objects: they must outlive the session and stay where they are; a vector may
+/// reallocate but must keep its size. The loop must outlive the session, too, or its destructor ends the program, after
+/// a log line. Names are unique. Registration ends when the session is created.
 ///
-/// A run calls the step, then computes the fetches: variables and values as they are *after* the step, each read at
-/// most once per run; the global step as it was *before* the step, which is what TensorFlow's hooks see. Every callable
-/// that returns counts as one step. The step and the functions of values may run the session themselves. Memory is read
-/// and written on the calling thread without a lock: do not call the session from several threads at once.
+/// A run calls the step, then reads what is fetched, once each, as it is after the step; the global step as it was
+/// before. The step and values may run the session. Use it on one thread at a time.
 class LoopSession : public RunForms<LoopSession, true> {
  public:
   static constexpr bool kRunsUserCode = true;
@@ -117,14 +114,12 @@ class LoopSession : public RunForms<LoopSession, true> {
 
   /// Saves and restores `object` with the variables: a generator of `<random>`, a number or string, a trivially
   /// copyable object without pointers, or a container, optional, pair or tuple of such. A struct has a `visit_state`,
-  /// and each member is a state of its own, `name/member`. What the type shows of itself is saved, too: the kinds and
-  /// sizes of its items, members with their names in a visit_state, and only size and alignment of a class that hides
-  /// its members. A state that was saved as another type is not read: an InvalidArgumentError ends the start.
+  /// and each member is a state of its own, `name/member`. State that was saved as another type, as far as types show
+  /// what they have, is an InvalidArgumentError that ends the start.
   ///
-  /// A restore sets `object` in place. Elements of a vector, deque, list or string that has the saved size keep their
-  /// addresses, and so do the values of a map with the saved keys; elements that are structs with a `visit_state` are
-  /// assigned as a whole, so that what is in containers of theirs moves. Everything moves in a container of another
-  /// size, with other keys, and in a set: create threads that hold references into it after the session.
+  /// A restore sets `object` in place. Elements of a vector, deque, list or string of the saved size keep their
+  /// addresses, and so do the values of a map with the saved keys; all others move: create threads that hold references
+  /// into them after the session.
   template <LoopState T>
   void state(std::string_view name, T& object) {
     if constexpr (detail::VisitedState<T>) {

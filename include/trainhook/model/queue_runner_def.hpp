@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// QueueRunnerDef: describes how to fill a queue, in graphs and files. session/queue_runner.hpp starts the threads.
+/// QueueRunnerDef: describes how to fill a queue, in graphs and files. compat/queue_runner.hpp starts the threads.
 #pragma once
 
 #include <atomic>

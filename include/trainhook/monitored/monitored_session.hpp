@@ -87,11 +87,10 @@ class StepContext {
 };
 
 /// Trains: `while (!session.should_stop()) session.run(train_op);`. Owns its hooks and the engine's session, which it
-/// recreates after a loss. Use it on one thread at a time; hooks and the step may call it again: such a nested run
-/// calls all hooks and does not disturb the outer run, which recovers if the nested run loses the session. `close()`
-/// may throw; the destructor never does. If the session is lost in the last run of the loop, the run is not repeated,
-/// and throws OutOfRangeError if the caller waits for a result. The tables in session_run_hook.hpp list how a run and a
-/// session can end.
+/// recreates after a loss. Use it on one thread; hooks and the step may call it again: such a nested run
+/// calls all hooks and does not disturb the outer run, which recovers if the nested run loses the session. If the
+/// session is lost in the last run of the loop, the run is not repeated, and throws OutOfRangeError if the caller waits
+/// for a result. README lists in "How a run ends" how a run and a session can end.
 ///
 /// A forked child has no part in it: there `should_stop()` is true, `run` throws, and nothing ends or is written.
 /// Source: TensorFlow's `MonitoredSession`.

@@ -80,10 +80,9 @@ namespace detail {
 /// engine `S` after the graph. Source: TensorFlow's `MonitoredTrainingSession`.
 ///
 /// With `mpi::peers` or `ranks::peers`, each process of the job creates such a session, of an equal graph and with the
-/// same options. Only the first one, the chief, has the `chief_only_hooks` and the hooks that write files; the others
-/// restore the same checkpoint or get the chief's initial values. Checkpoints contain what each has of its own, too:
-/// generators, hooks' state, input positions. All stop at the same step when a hook of any requests it or a signal
-/// reaches one. The input must end at the same step in all, or never. If one fails, all get its error.
+/// same options. Only the first one, the chief, has the `chief_only_hooks` and the hooks that write files. All restore
+/// the same checkpoint, with what each has of its own, or get the chief's initial values; all stop at the same step; if
+/// one fails, all get its error.
 template <SessionLike S, class... SessionArgs>
 [[nodiscard]] MonitoredSession<S> monitored_training_session(Graph& graph,
                                                              const MonitoredTrainingSessionOptions& options = {},

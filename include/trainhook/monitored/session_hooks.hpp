@@ -58,10 +58,9 @@ using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 /// `_trainhook/hooks/_metrics/`. A hook takes only state of its name; what no hook takes is kept and saved again.
 ///
 /// Hooks without a name of their own are called by their type and what they are about, `EarlyStoppingHook(eval:loss,
-/// lower)`; those that are about the same are numbered in the order of the list, and if a type does not say what it is
-/// about, its hooks may not have state that only a number tells apart (timers alone: a warning). Version 0.2 numbered
-/// all hooks of one type: that state is taken by place, if the checkpoint has none of the type that says what it is
-/// about.
+/// lower)`; those that are about the same are numbered, and may not have state that only a number tells apart (timers
+/// alone: a warning). Version 0.2 numbered all hooks of one type in the order of the list: that state is taken by
+/// place, if the checkpoint has none by what the type is about.
 class HookStates final : public Saveable {
  public:
   /// @param hooks must outlive this, as must `services`

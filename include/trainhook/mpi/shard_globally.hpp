@@ -10,10 +10,9 @@
 namespace trainhook::mpi {
 
 /// This rank's rows of each element of `batches`, which must be the same dataset on every rank: give a shuffle a seed.
-/// The ranks' rows follow each other in the order of the ranks, and their numbers differ by at most one; if they
-/// differ, the mean of the ranks' gradients is not the mean over the rows, and rank 0 warns once. So neither the global
-/// batches nor an iterator's saved position depend on the number of ranks, and a run can go on with another one. Every
-/// rank computes the whole batch.
+/// The ranks' rows follow each other in the order of the ranks, and their numbers differ by at most one; then the mean
+/// of the ranks' gradients is not the mean over the rows, and rank 0 warns once. Neither the global batches nor an
+/// iterator's saved position depend on the number of ranks. Every rank computes the whole batch.
 /// @throws InvalidArgumentError if a component is not a batch; when an element is taken, if it has fewer rows than
 /// there are ranks, or if its components have different numbers of rows.
 [[nodiscard]] TRAINHOOK_DECL Dataset shard_globally(const Dataset& batches, const Communicator& comm);

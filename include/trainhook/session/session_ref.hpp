@@ -105,37 +105,47 @@ class SessionRef : public RunForms<SessionRef, true> {
   [[nodiscard]] std::vector<NamedTensor> snapshot(std::span<const std::string> names) const {
     return table_->snapshot(session_, names);
   }
-  /// True if the session has a `saved_value`.
+  // The rest is what a session need not have.
+
+  /// True if the session has a `saved_value(name)`, which returns one value of a snapshot without keeping a copy, for
+  /// an engine whose snapshot copies elements. A save on the caller's thread then needs memory for only one value.
   [[nodiscard]] bool gives_saved_values() const noexcept { return table_->saved_value != nullptr; }
   [[nodiscard]] Tensor saved_value(std::string_view name) const { return table_->saved_value(session_, name); }
 
-  /// The session's `memory` of a variable; none if it has no such function.
+  /// The elements of a variable in the memory of the engine's caller; none if they are not there in row-major order, or
+  /// the session has no such function.
   [[nodiscard]] StateMemory memory(std::string_view name) const {
     return table_->memory == nullptr ? StateMemory() : table_->memory(session_, name);
   }
 
-  /// For entries without a value, which only a session with a `memory` of them takes.
+  /// Only for a session with a `memory`: to an entry without a value it gives one by `fill`, which may write half of it
+  /// and throw. Saves on the caller's thread and restores of parts of tensors then need no memory for a copy.
   void load(std::span<const NamedTensor> entries, FillMemory fill) const {
     table_->load_or_fill(session_, entries, fill);
   }
 
-  /// The session's `deferred_value`; an empty function if it has none.
+  /// For values on a device: copies one value of a snapshot there, and returns a function that brings the copy to the
+  /// host, on any thread, also after the session. Empty if the session does not do so with this value, such as one of
+  /// kind `Input`, or has no such function. A save in the background then lets training go on at once.
   [[nodiscard]] std::function<Tensor()> deferred_value(std::string_view name) const {
     if (table_->deferred_value == nullptr) return {};
     return table_->deferred_value(session_, name);
   }
 
-  /// Tells the session which rank of a job it is, if it has a `set_rank`.
+  /// For an engine that draws random numbers: called before the first step of a session of a job of several ranks, from
+  /// when on the engine draws the numbers of that rank.
   void set_rank(int rank, int size) const {
     if (table_->set_rank != nullptr) table_->set_rank(session_, rank, size);
   }
 
-  /// The session's `kernel_width`; empty if it has none.
+  /// For an engine that chooses its code by the processor: the name of the choice, such as "avx2"; empty if there is
+  /// none. A run that resumes with another one logs that its numbers will differ in their last bits.
   [[nodiscard]] std::string_view kernel_width() const {
     return table_->kernel_width == nullptr ? std::string_view() : table_->kernel_width(session_);
   }
 
-  /// The session's `graph_export`; null if it has none.
+  /// For an engine whose graph is of use to TensorFlow: how savers write it beside their checkpoints; null if they do
+  /// not.
   [[nodiscard]] const GraphExport* graph_export() const {
     return table_->graph_export == nullptr ? nullptr : table_->graph_export(session_);
   }
