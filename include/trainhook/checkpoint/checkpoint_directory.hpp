@@ -159,7 +159,7 @@ class Retention {
   TRAINHOOK_DECL void keep(const ListedCheckpoint& newest);  // instead of another one of that name
   TRAINHOOK_DECL void let_go(double now);
   TRAINHOOK_DECL void choose(double now);
-  TRAINHOOK_DECL void settle(double now);
+  TRAINHOOK_DECL void list_and_remove(double now);
 
   CheckpointDirectory directory_;
   std::string basename_;

@@ -106,7 +106,7 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
   // Lists the files that a model of the directory needs, and removes the others. Keeps files of later steps, which may
   // belong to a save in progress.
-  TRAINHOOK_DECL void settle(std::int64_t saved_step) const noexcept;
+  TRAINHOOK_DECL void list_and_remove(std::int64_t saved_step) const noexcept;
 
   FileSystem* file_system_;
   InputFiles files_;

@@ -91,7 +91,7 @@ class SessionLifecycle {
   [[nodiscard]] bool is_here() const noexcept { return services_.process().is_here(); }
 
   /// Exceptions that unwind now are not of this session, which has been moved in their course.
-  void settle() noexcept { exceptions_at_start_ = std::uncaught_exceptions(); }
+  void ignore_unwinding() noexcept { exceptions_at_start_ = std::uncaught_exceptions(); }
 
   [[nodiscard]] SessionServices& services() noexcept { return services_; }
 
@@ -165,7 +165,7 @@ class SessionHandle {
  public:
   SessionHandle(std::shared_ptr<SessionCreator> creator, const MonitoredSessionOptions& options)
       : lifecycle_(std::make_unique<SessionLifecycle>(std::move(creator), options)) {}
-  SessionHandle(SessionHandle&& other) noexcept : lifecycle_(std::move(other.lifecycle_)) { settle(); }
+  SessionHandle(SessionHandle&& other) noexcept : lifecycle_(std::move(other.lifecycle_)) { ignore_unwinding(); }
   /// Ends the session that it has, as the destructor does, and then takes the other.
   TRAINHOOK_DECL SessionHandle& operator=(SessionHandle&& other) noexcept;
   ~SessionHandle() { end(); }
@@ -178,8 +178,8 @@ class SessionHandle {
 
  private:
   TRAINHOOK_DECL void end() noexcept;
-  void settle() noexcept {
-    if (lifecycle_ != nullptr) lifecycle_->settle();
+  void ignore_unwinding() noexcept {
+    if (lifecycle_ != nullptr) lifecycle_->ignore_unwinding();
   }
 
   std::unique_ptr<SessionLifecycle> lifecycle_;

@@ -208,14 +208,14 @@ void Retention::begin(const std::string& prefix) {
 void Retention::add(const std::string& prefix, double time) {
   if (keeps_all()) kept_.clear();
   keep({prefix, time, true});
-  settle(time);
+  list_and_remove(time);
 }
 
 void Retention::tidy(double now) noexcept {
   if (kept_.empty() || keeps_all()) return;
   if (is_listed_ && !directory_.has_records() && kept_.size() <= static_cast<std::size_t>(policy_.max_to_keep)) return;
   try {
-    settle(now);
+    list_and_remove(now);
   } catch (...) {
     log_warning("checkpoints in {} could not be tidied up, which is tried again at the next save: {}",
                 directory_.path(), describe(std::current_exception()));
@@ -230,7 +230,7 @@ std::vector<std::string> Retention::too_many(double now) const {
   return prefixes;
 }
 
-void Retention::settle(double now) {
+void Retention::list_and_remove(double now) {
   choose(now);
   is_listed_ = false;
   directory_.update(kept_, doomed_, last_preserved_, [this](const ListedCheckpoint& removed) {

@@ -94,7 +94,7 @@ InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t
   all->insert(all->end(), inputs.begin(), inputs.end());
   const auto self = shared_from_this();
   return {.before_model = [self, all, global_step] { self->write_all(*all, global_step); },
-          .after_model = [self, global_step] { self->settle(global_step); }};
+          .after_model = [self, global_step] { self->list_and_remove(global_step); }};
 }
 
 Snapshot InputCheckpoints::give(SessionRef session, std::int64_t step, const std::string& restored_from) {
@@ -107,10 +107,10 @@ void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
   try {
     if (!on_disk().has(global_step)) return;
   } catch (...) { return; }  // the code that needs the file reports it
-  settle(global_step);
+  list_and_remove(global_step);
 }
 
-void InputCheckpoints::tidy_all() noexcept { settle((std::numeric_limits<std::int64_t>::max)()); }
+void InputCheckpoints::tidy_all() noexcept { list_and_remove((std::numeric_limits<std::int64_t>::max)()); }
 
 void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim>& other) const {
   if (files_.process().count > 1) return;  // the inputs of the others come with the model's checkpoints only
@@ -247,7 +247,7 @@ InputCheckpoints::OnDisk InputCheckpoints::on_disk(const std::set<std::string>& 
   return found;
 }
 
-void InputCheckpoints::settle(std::int64_t saved_step) const noexcept {
+void InputCheckpoints::list_and_remove(std::int64_t saved_step) const noexcept {
   try {
     const OnDisk found = on_disk();
     CheckpointDirectory directory = files_.listing(directory_);

@@ -54,7 +54,7 @@ class BestCheckpoints {
   // The names of this hook's checkpoints: those that the state file lists, and those that a killed process marked.
   [[nodiscard]] TRAINHOOK_DECL std::set<std::string> own_names();
   [[nodiscard]] TRAINHOOK_DECL std::string value_name() const;
-  TRAINHOOK_DECL void settle(std::vector<BestCheckpoint> all);
+  TRAINHOOK_DECL void list_and_remove(std::vector<BestCheckpoint> all);
 
   BestCheckpointOptions options_;
   SessionServices* services_;

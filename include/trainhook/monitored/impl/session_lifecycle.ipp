@@ -378,7 +378,7 @@ SessionHandle& SessionHandle::operator=(SessionHandle&& other) noexcept {
   if (this == &other) return *this;
   end();
   lifecycle_ = std::move(other.lifecycle_);
-  settle();
+  ignore_unwinding();
   return *this;
 }
 

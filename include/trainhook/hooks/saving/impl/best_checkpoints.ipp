@@ -57,7 +57,7 @@ BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, SessionServices&
   if (model_ != nullptr) {
     for (const auto& companion : model_->companions) companion->join(claim_);
   }
-  settle(read());
+  list_and_remove(read());
   for (const auto& companion : claim_->companions) companion->tidy_all();
 }
 
@@ -101,7 +101,7 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
   }
   own_.emplace(base_name(prefix));
   all.push_back({.step = step, .value = value, .prefix = prefix});
-  settle(std::move(all));
+  list_and_remove(std::move(all));
   companions.after_model();
   return prefix;
 }
@@ -160,7 +160,7 @@ std::set<std::string> BestCheckpoints::own_names() {
 
 std::string BestCheckpoints::value_name() const { return fmt::format("_trainhook/best/{}", options_.metric); }
 
-void BestCheckpoints::settle(std::vector<BestCheckpoint> all) {
+void BestCheckpoints::list_and_remove(std::vector<BestCheckpoint> all) {
   std::ranges::sort(all, [this](const BestCheckpoint& a, const BestCheckpoint& b) { return ranks_before(a, b); });
   const std::size_t keep = (std::min)(all.size(), static_cast<std::size_t>(options_.keep));
   best_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep));
