@@ -40,7 +40,7 @@ class CountingHook final : public SessionRunHook {
     state.set("runs", Tensor(runs));
     return state;
   }
-  void begin(Graph& /*graph*/) override { writes = services().peers().with(*this).is_chief(); }
+  void begin(Graph& /*graph*/) override { writes = services().peers().of(*this).is_chief(); }
   std::int64_t runs = 0;
   bool writes = false;
 };

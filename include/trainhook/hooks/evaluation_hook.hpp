@@ -100,7 +100,7 @@ class EvaluationHook final : public SessionRunHook {
   TRAINHOOK_DECL void evaluate(SessionRef session, std::int64_t step, bool is_extra);
   TRAINHOOK_DECL void share_period();
   [[nodiscard]] TRAINHOOK_DECL Metrics measure(SessionRef session);
-  [[nodiscard]] Peers& peers() const { return services().peers().with(*this); }
+  [[nodiscard]] Peers& peers() const { return services().peers().of(*this); }
   [[nodiscard]] TRAINHOOK_DECL Metrics run_on_data(SessionRef session) const;
 
   // The values of one run, by name. @throws InvalidArgumentError for a result that is not a number.

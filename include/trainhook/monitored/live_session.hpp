@@ -34,12 +34,12 @@
 namespace trainhook::detail {
 
 /// Sets a flag as long as it lives.
-class Raised {
+class ScopedFlag {
  public:
-  explicit Raised(bool& flag) noexcept : flag_(&flag) { flag = true; }
-  Raised(const Raised&) = delete;
-  Raised& operator=(const Raised&) = delete;
-  ~Raised() { *flag_ = false; }
+  explicit ScopedFlag(bool& flag) noexcept : flag_(&flag) { flag = true; }
+  ScopedFlag(const ScopedFlag&) = delete;
+  ScopedFlag& operator=(const ScopedFlag&) = delete;
+  ~ScopedFlag() { *flag_ = false; }
 
  private:
   bool* flag_;

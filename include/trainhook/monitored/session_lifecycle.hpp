@@ -17,7 +17,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
-#include <trainhook/monitored/kept_stop.hpp>
+#include <trainhook/monitored/pending_stop.hpp>
 #include <trainhook/monitored/last_error.hpp>
 #include <trainhook/monitored/live_session.hpp>
 #include <trainhook/monitored/monitored_session_options.hpp>
@@ -157,7 +157,7 @@ class SessionLifecycle {
   bool was_made_ = false;    // false until the first session exists
   std::exception_ptr loss_;  // why the session could not be made again in `should_stop`
   std::optional<Recovery> pending_;
-  KeptStop stop_;
+  PendingStop stop_;
 };
 
 /// Owns a lifecycle, whose address does not change when this is moved. One that was moved from has none.

@@ -67,7 +67,7 @@ class RankAgreement final : public SessionPeers,
   TRAINHOOK_DECL void join(Hooks& hooks) override;
   [[nodiscard]] bool may_recreate() const noexcept override { return false; }
 
-  [[nodiscard]] TRAINHOOK_DECL Peers& with(const SessionRunHook& hook) override;
+  [[nodiscard]] TRAINHOOK_DECL Peers& of(const SessionRunHook& hook) override;
   [[nodiscard]] TRAINHOOK_DECL std::string same_for_all(FunctionRef<std::string()> give) override;
   [[nodiscard]] TRAINHOOK_DECL std::vector<double> share(FunctionRef<std::vector<double>()> give) override;
   [[nodiscard]] bool agrees_to_save() override {

@@ -41,7 +41,7 @@ class Peers {
 
   /// The peers with which `hook` decides: all, but none for a hook of a worker, or for an EvaluationHook that only this
   /// process has.
-  [[nodiscard]] virtual Peers& with(const SessionRunHook& /*hook*/) { return *this; }
+  [[nodiscard]] virtual Peers& of(const SessionRunHook& /*hook*/) { return *this; }
 
   /// Calls `give` in every process and returns in each what it returned in the first one; if it throws in one, all get
   /// its error. All must call it at the same place: in the same callback, for the same step, of a hook that all have.

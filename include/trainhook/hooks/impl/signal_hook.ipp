@@ -89,7 +89,7 @@ void SignalHook::end(SessionRef /*session*/) {
     detail::ProcessSignals::record_interruption(detail::SessionServices::of(services()).stop_reason());
   if (reason_.empty()) return;
   const std::string& checkpoint = services().newest_checkpoint();
-  if (checkpoint.empty() && !services().peers().with(*this).is_chief()) {
+  if (checkpoint.empty() && !services().peers().of(*this).is_chief()) {
     log_info("{}: training has ended, as all ranks agreed.", reason_);
   } else if (checkpoint.empty()) {
     log_warning("{}: training has ended, and no checkpoint was saved.", reason_);

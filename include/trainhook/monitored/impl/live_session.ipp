@@ -73,7 +73,7 @@ void LiveSession::run(const RunRequest& request, std::span<Tensor> results) {
       MergedRun merged;
       return run(request, results, merged);
     }
-    const Raised running(is_running_);
+    const ScopedFlag running(is_running_);
     run(request, results, merged_);
   });
 }

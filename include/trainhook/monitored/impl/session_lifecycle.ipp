@@ -307,7 +307,7 @@ std::vector<std::exception_ptr> SessionLifecycle::thread_errors() const {
 }
 
 bool SessionLifecycle::with_session(FunctionRef<void()> body) {
-  const Raised busy(is_busy_);
+  const ScopedFlag busy(is_busy_);
   loss_ = nullptr;
   for (;;) {
     try {

@@ -8,11 +8,11 @@
 #endif
 
 #include <trainhook/monitored/impl/chief_session_creator.ipp>
-#include <trainhook/monitored/impl/kept_stop.ipp>
 #include <trainhook/monitored/impl/last_error.ipp>
 #include <trainhook/monitored/impl/live_session.ipp>
 #include <trainhook/monitored/impl/merged_run.ipp>
 #include <trainhook/monitored/impl/monitored_training_session.ipp>
+#include <trainhook/monitored/impl/pending_stop.ipp>
 #include <trainhook/monitored/impl/recovery_policy.ipp>
 #include <trainhook/monitored/impl/session_creator.ipp>
 #include <trainhook/monitored/impl/session_hooks.ipp>

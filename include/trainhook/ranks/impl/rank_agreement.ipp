@@ -205,7 +205,7 @@ void RankAgreement::join(Hooks& hooks) {
   hooks.insert(last, states);
 }
 
-Peers& RankAgreement::with(const SessionRunHook& hook) {
+Peers& RankAgreement::of(const SessionRunHook& hook) {
   if (std::ranges::find(only_here_, &hook) != only_here_.end()) return none();
   return *this;
 }

@@ -58,7 +58,7 @@ class WorkerPeers final : public SessionPeers {
   explicit WorkerPeers(WorkerSessionCreatorOptions options) : options_(std::move(options)) {}
 
   [[nodiscard]] bool is_chief() const noexcept override { return false; }
-  [[nodiscard]] Peers& with(const SessionRunHook& /*hook*/) override { return none(); }
+  [[nodiscard]] Peers& of(const SessionRunHook& /*hook*/) override { return none(); }
   [[nodiscard]] bool shares_session() const noexcept override { return true; }
   [[nodiscard]] std::shared_ptr<SessionCreator> creator(std::shared_ptr<ChiefSessionCreator> /*alone*/) override {
     return std::make_shared<WorkerSessionCreator>(options_);

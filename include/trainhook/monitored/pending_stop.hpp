@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// KeptStop: a request to stop that outlives the session in which it was made.
+/// PendingStop: a request to stop that outlives the session in which it was made.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace trainhook::detail {
 
 /// Carries a stop request from a session that is lost to the one that follows it.
-class KeptStop {
+class PendingStop {
  public:
   [[nodiscard]] bool is_requested() const noexcept { return since_.has_value(); }
 
@@ -36,5 +36,5 @@ class KeptStop {
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/monitored/impl/kept_stop.ipp>
+#include <trainhook/monitored/impl/pending_stop.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/monitored/kept_stop.hpp>
+#include <trainhook/monitored/pending_stop.hpp>
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 
 namespace trainhook::detail {
 
-void KeptStop::take_from(const LiveSession* lost, SessionServices& services) {
+void PendingStop::take_from(const LiveSession* lost, SessionServices& services) {
   const bool is_interruption = services.is_interrupted();
   std::string reason = services.take_stop_reason();
   if (lost == nullptr) return;  // what hooks request while a session is created, they request again
@@ -25,7 +25,7 @@ void KeptStop::take_from(const LiveSession* lost, SessionServices& services) {
   }
 }
 
-void KeptStop::repeat_in(LiveSession& next, SessionServices& services, std::optional<std::int64_t> resumed_at) {
+void PendingStop::repeat_in(LiveSession& next, SessionServices& services, std::optional<std::int64_t> resumed_at) {
   const std::optional<std::int64_t> since = std::exchange(since_, std::nullopt);
   if (!since) return;
   if (resumed_at && *resumed_at < *since) {
