@@ -94,7 +94,6 @@ TEST(CheckpointSaverHook, B020_B021_X31_WantsExactlyOnePeriodAboveZero) {
 }
 
 TEST(CheckpointSaverHook, RefusesOtherBadOptions) {
-  EXPECT_NE(refusal({.save_steps = 1}).find("checkpoint_dir is empty"), std::string::npos);
   EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .checkpoint_basename = "a/b"})
                 .find("checkpoint_basename is 'a/b'"),
             std::string::npos);
@@ -102,6 +101,29 @@ TEST(CheckpointSaverHook, RefusesOtherBadOptions) {
             std::string::npos);
   EXPECT_NE(refusal({.checkpoint_dir = "run", .save_steps = 1, .tolerated_save_failures = -1}).find("is -1"),
             std::string::npos);
+}
+
+TEST(CheckpointSaverHook, SavesIntoTheDirectoryOfTheSessionIfItIsGivenNone) {
+  support::Outside outside;
+  const auto hook = make_hook<CheckpointSaverHook>({.save_steps = 2});
+  for (const std::string directory : {"run", "other"}) {  // the same hook in two sessions
+    LoopSession loop;
+    auto session = monitored_training_session(
+        loop, {.checkpoint_dir = directory, .hooks = {hook}, .file_system = &outside.disk, .clock = &outside.clock});
+    for (int i = 0; i < 3; ++i) session.run([] {});
+    session.close();
+    EXPECT_EQ(support::files_with(outside.disk, directory, ".index"),
+              (Lines{"model.ckpt-0.index", "model.ckpt-2.index", "model.ckpt-3.index"}));
+    EXPECT_EQ(hook->writes_to(), directory);
+  }
+}
+
+TEST(CheckpointSaverHook, WithoutADirectoryInASessionWithoutOneIsRefused) {
+  LoopSession loop;
+  const support::LogLines log;
+  testing::expect_error({"CheckpointSaverHook: checkpoint_dir is empty, and the session has none"}, [&] {
+    monitored_training_session(loop, {.hooks = {CheckpointSaverHook({.save_steps = 1})}}).close();
+  });
 }
 
 TEST(CheckpointSaverHook, ABasenameTooLongForTemporaryFilesIsRefusedBeforeTheFirstSave) {

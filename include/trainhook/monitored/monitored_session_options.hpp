@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/events/event_errors.hpp>
@@ -19,6 +20,7 @@ class SessionPeers;
 
 struct MonitoredSessionOptions {
   HookList hooks{};
+  std::string checkpoint_dir{};                               ///< where hooks save that are given no directory
   std::shared_ptr<SessionPeers> peers{};                      ///< of this session alone; null: a process alone
   Duration stop_grace_period_secs = kDefaultStopGracePeriod;  ///< how long `close()` waits for background threads
   RetryPolicy retry{};

@@ -66,6 +66,9 @@ class HookServices {
   /// The checkpoint that the current session was restored from; empty: none.
   [[nodiscard]] const std::string& restored_from() const noexcept { return restored_from_; }
 
+  /// The session's own directory of checkpoints; empty: it has none.
+  [[nodiscard]] const std::string& checkpoint_dir() const noexcept { return checkpoint_dir_; }
+
   /// The checkpoint that the session saved last or was restored from; empty: none.
   [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
 
@@ -125,6 +128,7 @@ class HookServices {
   Peers* peers_;
   SessionRef session_;
   std::string restored_from_;
+  std::string checkpoint_dir_;
   std::string newest_checkpoint_;
   std::string stop_reason_;
   bool is_interrupted_ = false;
@@ -211,6 +215,7 @@ class SessionServices final : public HookServices {
   [[nodiscard]] PublishedMetrics& restored_metrics() noexcept { return restored_metrics_; }
   using HookServices::entry;
 
+  void set_checkpoint_dir(std::string directory) noexcept { checkpoint_dir_ = std::move(directory); }
   void set_save_veto(std::function<std::optional<std::string>()> ask) { save_veto_ = std::move(ask); }
 
  private:

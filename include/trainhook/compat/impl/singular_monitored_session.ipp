@@ -18,6 +18,7 @@ SessionHandle start_singular(Graph& graph, SessionOpener open, const SingularMon
                                          .file_system = options.file_system,
                                          .clock = options.clock}),
           {.hooks = options.hooks,
+           .checkpoint_dir = options.checkpoint_dir,
            .stop_grace_period_secs = options.stop_grace_period_secs,
            .retry = {.max_attempts = 0},
            .event_errors = options.event_errors,

@@ -23,7 +23,9 @@ CheckpointSaverHook::~CheckpointSaverHook() = default;
 
 std::optional<std::int64_t> CheckpointSaverHook::last_saved_step() const noexcept { return job_->last_saved_step(); }
 
-std::string CheckpointSaverHook::writes_to() const { return job_->directory(); }
+std::string CheckpointSaverHook::writes_to() const {
+  return job_->directory().empty() ? services().checkpoint_dir() : job_->directory();
+}
 
 void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, detail::SessionServices::of(services())); }
 

@@ -39,7 +39,7 @@ class CheckpointJob {
   CheckpointJob& operator=(const CheckpointJob&) = delete;
 
   [[nodiscard]] std::string_view hook() const noexcept { return hook_; }
-  [[nodiscard]] const std::string& directory() const noexcept { return options_.checkpoint_dir; }
+  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
   [[nodiscard]] SaveOverlap overlap() const noexcept { return options_.overlap; }
   [[nodiscard]] std::optional<std::int64_t> last_saved_step() const noexcept { return last_saved_; }
   [[nodiscard]] TRAINHOOK_DECL std::int64_t global_step(SessionRef session) const;
@@ -115,6 +115,7 @@ class CheckpointJob {
 
   std::string_view hook_;
   CheckpointSaverOptions options_;
+  std::string directory_;  // of the options; empty until `begin` if it is the session's
   SaveStart start_;
   std::vector<std::shared_ptr<CheckpointSaverListener>> listeners_;  // of the options and of the graph
   SecondOrStepTimer timer_;

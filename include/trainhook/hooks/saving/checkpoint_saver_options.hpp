@@ -29,7 +29,7 @@ enum class SaveOverlap {
 
 /// Set exactly one of the two periods.
 struct CheckpointSaverOptions {
-  std::string checkpoint_dir{};
+  std::string checkpoint_dir{};  ///< empty: that of the session
   OptionalDuration save_secs{};
   std::optional<std::int64_t> save_steps{};
   std::shared_ptr<Saver> saver{};  ///< null: the scaffold's, or else the only one in the graph's collection `savers`

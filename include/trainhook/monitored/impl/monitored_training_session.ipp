@@ -160,6 +160,7 @@ SessionHandle start_training(Graph& graph, SessionOpener open, const MonitoredTr
     const auto alone = make_shared_object<ChiefSessionCreator>(graph, std::move(open), std::move(creator_options));
     return {peers->creator(alone),
             {.hooks = peers->is_chief() ? training_hooks(options, scaffold) : options.hooks,
+             .checkpoint_dir = options.checkpoint_dir,
              .peers = peers,
              .stop_grace_period_secs = options.stop_grace_period_secs,
              .retry = options.retry,

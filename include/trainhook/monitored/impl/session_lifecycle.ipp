@@ -48,6 +48,7 @@ SessionLifecycle::SessionLifecycle(std::shared_ptr<SessionCreator> creator, cons
       recovery_(peers_->may_recreate() ? options.retry : RetryPolicy{.max_attempts = 0}, services_.clock()),
       was_finalized_(!creator_->is_chief() || creator_->graph().is_finalized()) {
   errors_.reserve(hooks_.all().size() + 8);  // for those of its end, when memory may be short
+  services_.set_checkpoint_dir(options.checkpoint_dir);
   services_.set_save_veto([this] { return first_veto(hooks_.all()); });
   peers_->join(hooks_.all());
   try {

@@ -39,12 +39,10 @@ decltype(auto) call_listener(const CheckpointSaverListener& listener, std::strin
 CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSaverOptions options, SaveStart start)
     : hook_(hook),
       options_(std::move(options)),
+      directory_(options_.checkpoint_dir),
       start_(start),
       timer_({.every_secs = options_.save_secs, .every_steps = options_.save_steps, .align = options_.align_steps},
              hook, "save_secs", "save_steps") {
-  if (options_.checkpoint_dir.empty()) {
-    throw InvalidArgumentError("{}: checkpoint_dir is empty; give the directory that the checkpoints go to", hook_);
-  }
   if (options_.saver != nullptr && options_.scaffold != nullptr) {
     throw InvalidArgumentError("{}: saver and scaffold are both given; give one of them", hook_);
   }
@@ -63,9 +61,14 @@ std::int64_t CheckpointJob::global_step(SessionRef session) const { return read_
 void CheckpointJob::begin(Graph& graph, SessionServices& services) {
   services_ = &services;
   global_step_ = require_global_step(graph, hook_);
+  directory_ = options_.checkpoint_dir.empty() ? services.checkpoint_dir() : options_.checkpoint_dir;
+  if (directory_.empty()) {
+    throw InvalidArgumentError(
+        "{}: checkpoint_dir is empty, and the session has none; give the directory that the checkpoints go to", hook_);
+  }
   claim_.reset();
   claim_ = claim_checkpoints(graph, services,
-                             {.directory = options_.checkpoint_dir,
+                             {.directory = directory_,
                               .basename = options_.checkpoint_basename,
                               .hook = std::string(hook_),
                               .directory_lock = options_.directory_lock,
@@ -90,7 +93,7 @@ void CheckpointJob::begin(Graph& graph, SessionServices& services) {
 bool CheckpointJob::is_restored(SessionRef session) {
   const std::int64_t step = global_step(session);
   const bool is_ours = read_from_device([&] {
-    return is_checkpoint_of(services_->file_system(), services_->restored_from(), options_.checkpoint_dir,
+    return is_checkpoint_of(services_->file_system(), services_->restored_from(), directory_,
                             options_.checkpoint_basename, step);
   });
   if (!is_ours) {  // saved at once, with the input of that step, which the first run would restore
@@ -108,7 +111,7 @@ void CheckpointJob::describe(SessionRef session) {
   try {
     RunRecord record = run_record_of(session);
     if (!options_.save_command_line) record.command_line.clear();
-    renew_run_record(services_->file_system(), options_.checkpoint_dir, std::move(record));
+    renew_run_record(services_->file_system(), directory_, std::move(record));
   } catch (const Error& error) { log_warning("{}: a later run will not know this one: {}", hook_, error); }
   const Graph& graph = session.graph();
   const GraphExport* const how = session.graph_export();
@@ -117,14 +120,14 @@ void CheckpointJob::describe(SessionRef session) {
   try {
     if (options_.save_graph_def) {
       FileSystem& disk = services_->file_system();
-      disk.make_directories(options_.checkpoint_dir);
-      how->write_text(disk, join_path(options_.checkpoint_dir, "graph.pbtxt"), graph);
+      disk.make_directories(directory_);
+      how->write_text(disk, join_path(directory_, "graph.pbtxt"), graph);
     }
   } catch (const Error& error) {
     if (options_.tolerated_save_failures == 0) throw;
-    log_error("{}: {}/graph.pbtxt could not be written: {}", hook_, options_.checkpoint_dir, error);
+    log_error("{}: {}/graph.pbtxt could not be written: {}", hook_, directory_, error);
   }
-  FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
+  FileWriter& writer = services_->writers().at(directory_);
   writer.add_graph(how->graph_def(graph));
   writer.add_meta_graph(meta_graph_);
   if (!options_.save_graph_def) std::string().swap(meta_graph_);  // an assignment keeps the memory
@@ -184,7 +187,7 @@ void CheckpointJob::announce(SessionRef session, std::int64_t step) {
   save_requests_ = services_->num_save_requests();
   const auto log_saving = [&] { log_info("Saving checkpoints for {} into {}.", step, save_path()); };
   if (start_ == SaveStart::LogThenListeners) log_saving();
-  services_->file_system().make_directories(options_.checkpoint_dir);
+  services_->file_system().make_directories(directory_);
   for (const auto& listener : listeners_)
     call_listener(*listener, "before_save of listener", [&] { listener->before_save(session, step); });
   if (start_ == SaveStart::ListenersThenLog) log_saving();
@@ -223,7 +226,7 @@ void CheckpointJob::note_commit(const Save& save) {
 void CheckpointJob::log_commit(const Save& save) {
   const auto& [blocked, written, synced, bytes] = save.cost();
   if (!save.prefix().empty()) log_info("Saved {}: {}.", save.prefix(), save.cost().to_string());
-  FileWriter& writer = services_->writers().at(options_.checkpoint_dir);
+  FileWriter& writer = services_->writers().at(directory_);
   writer.add_session_log({.status = SessionLog::Checkpoint, .checkpoint_path = save.prefix()}, save.step());
   if (!options_.save_cost_summaries) return;
   const auto add_seconds = [&](const char* tag, Duration time) {
@@ -335,9 +338,7 @@ void CheckpointJob::abort() noexcept {
   }
 }
 
-std::string CheckpointJob::save_path() const {
-  return join_path(options_.checkpoint_dir, options_.checkpoint_basename);
-}
+std::string CheckpointJob::save_path() const { return join_path(directory_, options_.checkpoint_basename); }
 
 const std::shared_ptr<Saver>& CheckpointJob::find_saver(const Graph& graph) {
   if (saver_ != nullptr) return saver_;
