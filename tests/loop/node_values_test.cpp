@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/events/summary.hpp>
+#include <trainhook/graph/op_def.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 
@@ -88,6 +89,16 @@ TEST_F(NodeValuesTest, MergesSummaries) {
   summary::scalar("a", loss);
   summary::scalar("b", loss);
   EXPECT_EQ(bytes(*summary::merge_all(graph)), scalar_summary("a", 1) + scalar_summary("b", 1));
+}
+
+TEST_F(NodeValuesTest, ComputesAnOpThatSaysHowWithoutAnEngine) {
+  static constexpr OpDef kTwice{
+      .type = "Twice", .signature = "float -> float", .on_host = [](const Node&, std::span<const Tensor> inputs) {
+        return Tensor(2 * inputs[0].scalar<float>());
+      }};
+  const Output once = leaf("once", [] { return Tensor(3.0F); });
+  const Output twice = graph.add(kTwice, {.name = "twice", .inputs = {once}}).output();
+  EXPECT_EQ(run(graph.add(kTwice, {.name = "four_times", .inputs = {twice}}).output()), Tensor(12.0F));
 }
 
 TEST_F(NodeValuesTest, NamesTheSummaryThatHasNoBucketForNan) {

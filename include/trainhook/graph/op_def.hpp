@@ -13,6 +13,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook {
@@ -25,6 +26,9 @@ using ShapeRule = PartialShape (*)(const NodeSpec& node, std::size_t index);
 
 /// Adds the gradients of an operation to its graph and returns one output per input; empty if no gradient flows.
 using GradientRule = std::vector<Output> (*)(const GradientContext& context);
+
+/// Computes the only output of a node from the values of its inputs, for a plain loop, which has no engine.
+using HostRule = Tensor (*)(const Node& node, std::span<const Tensor> inputs);
 
 /// The definition of an op type. `Graph::add(const OpDef&, NodeSpec)` checks a node against it and infers its outputs,
 /// for builders and imported graphs alike.
@@ -46,6 +50,7 @@ struct OpDef {
 
   ShapeRule shape = nullptr;        ///< null: the outputs' shapes are unknown until the graph runs
   GradientRule gradient = nullptr;  ///< null: `gradients()` throws for the op
+  HostRule on_host = nullptr;       ///< null: a LoopSession throws for the op
 };
 
 namespace detail {

@@ -16,28 +16,16 @@
 #include <vector>
 
 #include <trainhook/core/real_numbers.hpp>
-#include <trainhook/events/summary.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/op_def.hpp>
 #include <trainhook/session/feed.hpp>
 
 namespace trainhook::detail {
 
-/// Computes each node at most once per run. Functions read the leaves; summaries and the op that reads the global step
-/// are computed from them. This is not an engine: maths belongs in the loop.
+/// Computes each node at most once per run. Functions read the leaves; the op that reads the global step and ops that
+/// have a HostRule, such as summaries, are computed from them. This is not an engine: maths belongs in the loop.
 class NodeValues {
-  enum class Rule : std::uint8_t {
-    None,
-    Leaf,
-    Placeholder,
-    Identity,
-    Constant,
-    AddV2,
-    Cast,
-    ScalarSummary,
-    HistogramSummary,
-    TextSummary,
-    MergeSummary
-  };
+  enum class Rule : std::uint8_t { None, Leaf, Placeholder, Identity, Constant, AddV2, Cast, OfItsOp };
   struct Known {
     bool looked_up = false;
     Rule rule = Rule::None;
@@ -116,13 +104,7 @@ class NodeValues {
       case Rule::Constant: return node.attr<Tensor>("value");
       case Rule::AddV2: return remember(known, sum(node, get(node.inputs()[0]), get(node.inputs()[1])));
       case Rule::Cast: return remember(known, cast_to_float(node, get(node.inputs()[0])));
-      case Rule::ScalarSummary:
-        return remember(known, Tensor(scalar_summary(tag_of(node), number(node, get(node.inputs()[1])))));
-      case Rule::HistogramSummary:
-        return remember(known,
-                        Tensor(histogram_summary(tag_of(node), histogram_of(tag_of(node), get(node.inputs()[1])))));
-      case Rule::TextSummary: return remember(known, Tensor(texts_summary(tag_of(node), get(node.inputs()[1]))));
-      case Rule::MergeSummary: return remember(known, merged(node));
+      case Rule::OfItsOp: return remember(known, node.op_def()->on_host(node, inputs_of(node)));
       case Rule::Placeholder:
         throw InvalidArgumentError("You must feed a value for '{}': the loop has none of that name", output.name());
       case Rule::None: break;
@@ -138,7 +120,7 @@ class NodeValues {
     if (node.id() >= known_.size()) known_.resize(graph_->size());
     Known& known = known_[node.id()];
     if (!known.looked_up) {
-      known.rule = rule_for(node.type());
+      known.rule = rule_for(node);
       known.looked_up = true;
     }
     return known;
@@ -151,18 +133,22 @@ class NodeValues {
     return known.value;
   }
 
-  static Rule rule_for(std::string_view type) noexcept {
-    constexpr std::array<std::pair<std::string_view, Rule>, 9> kRules{{{"Placeholder", Rule::Placeholder},
+  static Rule rule_for(const Node& node) noexcept {
+    constexpr std::array<std::pair<std::string_view, Rule>, 5> kRules{{{"Placeholder", Rule::Placeholder},
                                                                        {"Identity", Rule::Identity},
                                                                        {"Const", Rule::Constant},
                                                                        {"AddV2", Rule::AddV2},
-                                                                       {"Cast", Rule::Cast},
-                                                                       {"ScalarSummary", Rule::ScalarSummary},
-                                                                       {"HistogramSummary", Rule::HistogramSummary},
-                                                                       {"TensorSummaryV2", Rule::TextSummary},
-                                                                       {"MergeSummary", Rule::MergeSummary}}};
-    const auto found = std::ranges::find(kRules, type, &std::pair<std::string_view, Rule>::first);
+                                                                       {"Cast", Rule::Cast}}};
+    if (node.op_def() != nullptr && node.op_def()->on_host != nullptr) return Rule::OfItsOp;
+    const auto found =
+        std::ranges::find(kRules, std::string_view(node.type()), &std::pair<std::string_view, Rule>::first);
     return found == kRules.end() ? Rule::None : found->second;
+  }
+
+  std::vector<Tensor> inputs_of(const Node& node) {
+    std::vector<Tensor> inputs;
+    for (const Output& input : node.inputs()) inputs.push_back(get(input));
+    return inputs;
   }
 
   void check_feed(const Feed& feed) const {
@@ -192,21 +178,6 @@ class NodeValues {
         "LoopSession casts nothing but real numbers to float32, and '{}' casts {} to {}: do it in "
         "the loop",
         node.name(), value.dtype(), node.attr<DType>("DstT"));
-  }
-
-  const std::string& tag_of(const Node& node) { return get(node.inputs()[0]).data<std::string>()[0]; }
-
-  static float number(const Node& node, const Tensor& value) {
-    if (value.num_elements() != 1)
-      throw InvalidArgumentError("summary '{}' is of a single value, not of {}{}", node.name(), value.dtype(),
-                                 value.shape());
-    return first_as_float(node.name(), value);
-  }
-
-  Tensor merged(const Node& node) {
-    std::string all;
-    for (const Output& input : node.inputs()) all += get(input).data<std::string>()[0];
-    return Tensor(all);
   }
 
   Graph* graph_;

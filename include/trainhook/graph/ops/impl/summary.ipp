@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <span>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,9 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/tensor.hpp>
+#include <trainhook/events/summary.hpp>
+#include <trainhook/graph/op_def.hpp>
 #include <trainhook/graph/op_builder.hpp>
 #include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/graph/ops/constant.hpp>
@@ -20,14 +25,39 @@
 
 namespace trainhook::summary::detail {
 
-inline constexpr OpDef kHistogramSummaryOp{"HistogramSummary", "string T -> string", "T:real=float32",
-                                           shape_rules::scalar};
+inline const std::string& tag_in(std::span<const Tensor> inputs) { return inputs[0].data<std::string>()[0]; }
+
+inline Tensor scalar_on_host(const Node& node, std::span<const Tensor> inputs) {
+  const Tensor& value = inputs[1];
+  if (value.num_elements() != 1)
+    throw InvalidArgumentError("summary '{}' is of a single value, not of {}{}", node.name(), value.dtype(),
+                               value.shape());
+  return Tensor(scalar_summary(tag_in(inputs), trainhook::detail::first_as_float(node.name(), value)));
+}
+inline Tensor histogram_on_host(const Node& /*node*/, std::span<const Tensor> inputs) {
+  const std::string& tag = tag_in(inputs);
+  return Tensor(histogram_summary(tag, histogram_of(tag, inputs[1])));
+}
+inline Tensor texts_on_host(const Node& /*node*/, std::span<const Tensor> inputs) {
+  return Tensor(texts_summary(tag_in(inputs), inputs[1]));
+}
+inline Tensor merged_on_host(const Node& /*node*/, std::span<const Tensor> inputs) {
+  std::string all;
+  for (const Tensor& input : inputs) all += input.data<std::string>()[0];
+  return Tensor(all);
+}
+
+inline constexpr OpDef kHistogramSummaryOp{
+    "HistogramSummary", "string T -> string", "T:real=float32", shape_rules::scalar, nullptr, histogram_on_host};
 inline constexpr OpDef kImageSummaryOp{
     "ImageSummary", "string T -> string",
     "T:{uint8,float16,float32,float64}=float32 max_images:int>0=3 bad_color:tensor=[255,0,0,255]", shape_rules::scalar};
-inline constexpr OpDef kMergeSummaryOp{"MergeSummary", "N*string -> string", "N:int>0", shape_rules::scalar};
-inline constexpr OpDef kScalarSummaryOp{"ScalarSummary", "string T -> string", "T:real", shape_rules::scalar};
-inline constexpr OpDef kTensorSummaryV2Op{"TensorSummaryV2", "string T string -> string", "", shape_rules::scalar};
+inline constexpr OpDef kMergeSummaryOp{"MergeSummary", "N*string -> string", "N:int>0", shape_rules::scalar,
+                                       nullptr,        merged_on_host};
+inline constexpr OpDef kScalarSummaryOp{"ScalarSummary", "string T -> string", "T:real", shape_rules::scalar,
+                                        nullptr,         scalar_on_host};
+inline constexpr OpDef kTensorSummaryV2Op{
+    "TensorSummaryV2", "string T string -> string", "", shape_rules::scalar, nullptr, texts_on_host};
 
 inline constexpr std::array kSummaryOps{&kHistogramSummaryOp, &kImageSummaryOp, &kMergeSummaryOp, &kScalarSummaryOp,
                                         &kTensorSummaryV2Op};
