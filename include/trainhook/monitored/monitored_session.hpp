@@ -90,7 +90,7 @@ class StepContext {
 /// recreates after a loss. Use it on one thread; hooks and the step may call it again: such a nested run
 /// calls all hooks and does not disturb the outer run, which recovers if the nested run loses the session. If the
 /// session is lost in the last run of the loop, the run is not repeated, and throws OutOfRangeError if the caller waits
-/// for a result. README lists in "How a run ends" how a run and a session can end.
+/// for a result. SessionRunHook lists how a run and a session can end.
 ///
 /// A forked child has no part in it: there `should_stop()` is true, `run` throws, and nothing ends or is written.
 /// Source: TensorFlow's `MonitoredSession`.

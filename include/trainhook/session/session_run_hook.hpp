@@ -55,12 +55,44 @@ enum class HookPhase {
   Report,  ///< comes after the last checkpoint, which does not contain what these hooks run at the end
 };
 
+// clang-format off
 /// Takes part in a training loop through callbacks. All of them do nothing unless overridden. Hooks are called on the
 /// thread that calls the monitored session, one callback at a time. A hook belongs to one session at a time; a second
 /// session refuses it. A callback may run the monitored session itself: such a nested run calls all hooks, and its
-/// error leaves the callback unless the callback catches it. README's tables in "How a run ends" say which callbacks a
-/// hook gets at the end of a step and of a session. Source: TensorFlow's `SessionRunHook`; `abort`, `on_run_failed`,
-/// `phase`, `veto_save`, `writes_to`, `writes_variables`, `save_state` and `load_state` are additions.
+/// error leaves the callback unless the callback catches it. Source: TensorFlow's `SessionRunHook`; `abort`,
+/// `on_run_failed`, `phase`, `veto_save`, `writes_to`, `writes_variables`, `save_state` and `load_state` are additions.
+///
+/// How a step ends:
+///
+/// | the step ended by | after_run | on_run_failed | the session afterwards |
+/// |---|---|---|---|
+/// | normal return | all hooks | | continues |
+/// | a hook called `request_stop()` | all hooks of this step | | `should_stop()` is true, even if something later in the run threw, unless the session is recreated at an earlier step: then the hook is asked again |
+/// | AbortedError, UnavailableError thrown by an after_run | those before it | it and those after it, once | recreated; the step is run again, unless a stop request holds |
+/// | AbortedError, UnavailableError | none for that attempt | all that ran before_run | recreated from the newest good checkpoint, within the retry policy; the step is run again, unless a stop request holds |
+/// | any other exception | none further | all that ran before_run | the exception leaves `run()`, or an earlier one of a thread; the session stays usable |
+///
+/// How a session ends:
+///
+/// | the session ended by | end | abort | last checkpoint | the caller sees |
+/// |---|---|---|---|---|
+/// | `close()` | every hook, even if one throws | no | yes | the first error, all of them in `errors()`; a second `close()` does nothing |
+/// | end of input leaving the loop function | every hook | no | yes | the loop function returns |
+/// | another exception leaving the loop function | no | every hook, last first, with the error | no | that exception, or an earlier one of a thread |
+/// | a thread's error that `should_stop()` saw first, then `close()` or the loop function | no | every hook, last first, with it | no | that error |
+/// | a hook's own `begin` throws | no | that hook and those begun, last first | no | that error |
+/// | `close()` or destructor of a session that is lost for good | no | every hook, with the error that it was lost to | no | that error, unless it has left `run()` already |
+/// | destructor, not unwinding | as `close()`, errors logged | no | yes | nothing |
+/// | destructor, unwinding from the end of input that `run()` threw | as `close()`, errors logged | no | yes | the exception continues |
+/// | destructor, unwinding otherwise | no | every hook, with the error that `run()` threw last, or null | no | the original exception |
+///
+/// A stop that the program, a background thread or a signal requested holds after every recovery.
+///
+/// `close()` in a callback or in the step takes effect after the run, which still returns its value. Nothing tells a
+/// destructor which exception unwinds. If the caller of `run()` has handled the end of input, or another error after
+/// which it called `should_stop()`, `abort` gets null; otherwise it gets the error that `run()` threw last, and a type
+/// derived from OutOfRangeError ends the session as the end of input does. The loop functions know the error.
+// clang-format on
 class SessionRunHook {
  public:
   TRAINHOOK_DECL virtual ~SessionRunHook();
