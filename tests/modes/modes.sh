@@ -198,7 +198,8 @@ test_forgotten() {
   printf '#include <trainhook/model/ops/math.hpp>\nint main() { trainhook::square({}); }\n' >"$work/square.cpp"
   printf '#include <trainhook/compat/import_graph_def.hpp>\nint main() { trainhook::Graph graph; import_graph_def(graph, {}); }\n' >"$work/import_graph_def.cpp"
   printf '#include <trainhook/exchange/npy.hpp>\nint main() { trainhook::write_npy("a.npy", 1.0F); }\n' >"$work/write_npy.cpp"
-  for missing in testing Estimator square import_graph_def write_npy; do
+  printf '#include <trainhook/data/dataset.hpp>\nint main() { (void)trainhook::Dataset::range(3); }\n' >"$work/Dataset.cpp"
+  for missing in testing Estimator square import_graph_def write_npy Dataset; do
     "$compiler" -std=c++20 -DTRAINHOOK_SEPARATE_COMPILATION -I"$root/include" -c "$work/$missing.cpp" -o "$work/$missing.o"
     if "$compiler" -o "$work/program" "$work/$missing.o" "$1" -lfmt -pthread 2>"$work/said"; then fail "a program links without the library of $missing"; fi
     grep -qE "undefined reference to .trainhook::$missing(::|[(])" "$work/said" || fail "the linker does not name $missing: $(cat "$work/said")"
