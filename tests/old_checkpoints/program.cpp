@@ -26,12 +26,16 @@
 #include <trainhook/graph/ops/random.hpp>
 #include <trainhook/testing/threaded_ranks.hpp>
 #endif
+#if __has_include(<trainhook/data.hpp>)
+#include <trainhook/data.hpp>
+#else
+#include <trainhook/checkpoint/iterator_saveable.hpp>
+#include <trainhook/loop/loop_iterator.hpp>
+#endif
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
-#include <trainhook/data/iterator_saveable.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace th = trainhook;
