@@ -593,7 +593,7 @@ TEST(AsyncCheckpointSaverHook, CanBeDerivedFrom) {
 
 TEST(AsyncCheckpointSaverHook, B020_B021_X31_X45_RefusesWhatTheOtherRefuses) {
   EXPECT_THROW(AsyncCheckpointSaverHook({.checkpoint_dir = "run"}), InvalidArgumentError);
-  EXPECT_THROW(AsyncCheckpointSaverHook({.save_steps = 1}), InvalidArgumentError);
+  EXPECT_THROW(AsyncCheckpointSaverHook({.save_steps = 0}), InvalidArgumentError);
   Graph graph;
   AsyncCheckpointSaverHook hook({.checkpoint_dir = "run", .save_steps = 1});
   EXPECT_THROW(hook.begin(graph), FailedPreconditionError);

@@ -93,7 +93,7 @@ TEST_F(NodeValuesTest, MergesSummaries) {
 
 TEST_F(NodeValuesTest, ComputesAnOpThatSaysHowWithoutAnEngine) {
   static constexpr OpDef kTwice{
-      .type = "Twice", .signature = "float -> float", .on_host = [](const Node&, std::span<const Tensor> inputs) {
+      .type = "Twice", .signature = "float32 -> float32", .on_host = [](const Node&, std::span<const Tensor> inputs) {
         return Tensor(2 * inputs[0].scalar<float>());
       }};
   const Output once = leaf("once", [] { return Tensor(3.0F); });
