@@ -53,9 +53,9 @@ struct FileWriterOptions {
 /// (`FileWriterCache`): if two write the same tags, TensorBoard drops points of both.
 ///
 /// If a write fails, its events are lost, and later ones go to another file: see EventErrors. A file or directory that
-/// is removed is made again, with a warning, without the events that it had. After restoring step R, call `restart_at(R
-/// + 1)` first, as a monitored session does for its hooks: TensorBoard then drops the events of the lost steps. Source:
-/// `tf.compat.v1.summary.FileWriter`.
+/// is removed is made again, with a warning, without the events that it had. After restoring step R, call `restart_at`
+/// for the step after it, as a monitored session does for its hooks: TensorBoard then drops the events of the lost
+/// steps. Source: `tf.compat.v1.summary.FileWriter`.
 class FileWriter {
  public:
   /// Creates no file yet. @throws InvalidArgumentError for a `max_queue` or `flush_secs` of zero.
