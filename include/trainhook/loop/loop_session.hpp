@@ -57,7 +57,8 @@ concept ValueFunction = std::invocable<F&> && (TensorElement<std::remove_cvref_t
 /// to `monitored_training_session`, and run your step: `session.run([&] { loss = descend(); })`.
 ///
 /// The loop refers to registered objects: they must outlive the session and stay where they are; a vector may
-/// reallocate but must keep its size. So must the loop, or its destructor ends the program, after a log line. Names are unique. Registration ends when the session is created.
+/// reallocate but must keep its size. So must the loop, or its destructor ends the program, after a log line. Names are
+/// unique. Registration ends when the session is created.
 ///
 /// A run calls the step, then reads what is fetched, once each, as it is after the step; the global step as it was
 /// before. The step and values may run the session. Use it on one thread at a time.
