@@ -19,6 +19,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/data/loop_iterator.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/compat/singular_monitored_session.hpp>
 #include <trainhook/testing/recording_hook.hpp>
@@ -43,6 +44,7 @@ struct Program {
   std::shared_ptr<th::testing::Trace> trace = std::make_shared<th::testing::Trace>();
 
   Program(std::string where, std::int64_t last) : directory(std::move(where)), last_step(last) {
+    loop.export_graph(th::graph_export());  // as TensorFlow does
     th::set_log_sink([lines = trace](th::LogLevel, std::string_view line) {
       for (const std::string_view kept : {"Saving checkpoints for ", "Restored ", "FinalOpsHook: "}) {
         if (line.starts_with(kept)) lines->add("log " + std::string(line));
