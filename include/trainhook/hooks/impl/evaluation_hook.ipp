@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <tuple>
 
 #include <fmt/format.h>
 
