@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <trainhook/core/requirements.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook {
 

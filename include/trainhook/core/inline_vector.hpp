@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include <trainhook/core/requirements.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
 

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// TRAINHOOK_DECL, which marks each function that is declared in a header and defined in its `impl/*.ipp` file.
+/// TRAINHOOK_DECL, which marks each function that is declared in a header and defined in its `impl/*.ipp` file; and
+/// what the compiler must be told or must not.
 #pragma once
 
-#include <trainhook/core/requirements.hpp>
+// The compiler stops at a file that does not exist, before the errors that would follow.
+#if __cplusplus < 202002L
+#include <trainhook needs C++20: compile with -std=c++20 or newer>
+#endif
+#if !defined(__cpp_exceptions)
+#include <trainhook reports errors as exceptions: compile without -fno-exceptions>
+#endif
+#if defined(Bool) || defined(None) || defined(Status) || defined(Success)
+#include <trainhook has to be included before Xlib, or after: #undef Bool, #undef None, #undef Status, #undef Success>
+#endif
+#if !defined(__cpp_rtti)
+#include <trainhook asks hooks for their types: compile without -fno-rtti>
+#endif
 
 // Define TRAINHOOK_SEPARATE_COMPILATION if the bodies come from a library (the target `trainhook::trainhook` does it),
 // or from one file of the program that includes `trainhook/impl/src.hpp`. Without it the library is header-only.

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include <trainhook/core/requirements.hpp>
+#include <trainhook/core/linkage.hpp>
 
 namespace trainhook::detail {
 
