@@ -16,7 +16,7 @@
 #include <fmt/color.h>
 #include <fmt/format.h>
 
-#include <trainhook/core/terminal.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/core/utf8.hpp>
 
 /// A JSON string.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Log lines of the library, and the sink that receives them, which a program can replace.
+/// Log lines of the library, and the sink that receives them, which a program can replace; and which terminals take
+/// escape sequences.
 #pragma once
 
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -42,6 +44,10 @@ TRAINHOOK_DECL void log_line(LogLevel level, fmt::string_view format, fmt::forma
 /// Logs an error line for a process that ends now. Waits five seconds at most: a sink may hang, and nobody may read
 /// standard error.
 TRAINHOOK_DECL void log_last_line(const std::string& line) noexcept;
+
+/// Whether `file` is a terminal that takes escape sequences: not one without them (`TERM=dumb`), nor one of a user who
+/// wants none (`NO_COLOR`).
+[[nodiscard]] TRAINHOOK_DECL bool takes_escapes(std::FILE* file) noexcept;
 }  // namespace detail
 
 /// Logs one line; the format string is checked at compile time: `log_info("saved {} in {}", path, time)`.

@@ -8,7 +8,7 @@
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 
 namespace trainhook::detail {
 

@@ -17,7 +17,7 @@
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/node.hpp>

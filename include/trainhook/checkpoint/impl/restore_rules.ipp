@@ -20,10 +20,10 @@
 #include <trainhook/checkpoint/run_record.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
-#include <trainhook/core/cast_numbers.hpp>
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/checkpoint/rename.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>

@@ -13,7 +13,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/global_step.hpp>

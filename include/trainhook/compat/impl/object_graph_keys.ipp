@@ -15,7 +15,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/proto/message.hpp>
 

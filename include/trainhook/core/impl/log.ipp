@@ -4,20 +4,22 @@
 #include <trainhook/core/log.hpp>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <semaphore>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <trainhook/core/terminal.hpp>
 #include <trainhook/core/thread.hpp>
 #include <trainhook/core/write_signals.hpp>
 
@@ -128,6 +130,16 @@ void log_last_line(const std::string& line) noexcept {
     static_cast<void>(is_logged->try_acquire_for(std::chrono::seconds(5)));
   } catch (...) {  // there is no thread for it
   }
+}
+
+bool takes_escapes(std::FILE* file) noexcept {
+  const auto value_of = [](const char* name) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment meanwhile
+    const char* const value = std::getenv(name);
+    return std::string_view(value != nullptr ? value : "");
+  };
+  const std::string_view terminal = value_of("TERM");
+  return isatty(fileno(file)) != 0 && !terminal.empty() && terminal != "dumb" && value_of("NO_COLOR").empty();
 }
 
 }  // namespace detail

@@ -9,7 +9,6 @@
 
 #include <trainhook/core/impl/buffer.ipp>
 #include <trainhook/core/impl/buffer_pool.ipp>
-#include <trainhook/core/impl/cast_numbers.ipp>
 #include <trainhook/core/impl/clock.ipp>
 #include <trainhook/core/impl/coding.ipp>
 #include <trainhook/core/impl/dtype.ipp>
@@ -18,16 +17,14 @@
 #include <trainhook/core/impl/format.ipp>
 #include <trainhook/core/impl/linkage.ipp>
 #include <trainhook/core/impl/log.ipp>
-#include <trainhook/core/impl/name_suggestion.ipp>
+#include <trainhook/core/impl/names_in_messages.ipp>
 #include <trainhook/core/impl/process_mark.ipp>
 #include <trainhook/core/impl/random.ipp>
 #include <trainhook/core/impl/real_numbers.ipp>
 #include <trainhook/core/impl/saveable.ipp>
 #include <trainhook/core/impl/shape.ipp>
 #include <trainhook/core/impl/tensor.ipp>
-#include <trainhook/core/impl/terminal.ipp>
 #include <trainhook/core/impl/thread.ipp>
-#include <trainhook/core/impl/type_name.ipp>
 #include <trainhook/core/impl/user_call.ipp>
 #include <trainhook/core/impl/utf8.ipp>
 #include <trainhook/core/impl/write_signals.ipp>

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/exchange/strict_json.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>

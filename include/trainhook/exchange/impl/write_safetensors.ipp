@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/core/cast_numbers.hpp>
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>

@@ -12,7 +12,7 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/gradient_context.hpp>
 #include <trainhook/graph/op_def.hpp>

@@ -15,9 +15,9 @@
 
 #include <trainhook/checkpoint/bundle/tensor_slice.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
-#include <trainhook/core/cast_numbers.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/real_numbers.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook::detail {

@@ -10,8 +10,8 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/core/terminal.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/text/progress_line.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>

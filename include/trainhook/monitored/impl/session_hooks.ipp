@@ -12,9 +12,9 @@
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/core/type_name.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/core/type_name.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 
 namespace trainhook {
 

@@ -19,10 +19,10 @@
 #include <torch/utils.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/core/type_name.hpp>
 #include <trainhook/loop/state_binding.hpp>
 #include <trainhook/torch/lbfgs.hpp>
 #include <trainhook/torch/modules.hpp>

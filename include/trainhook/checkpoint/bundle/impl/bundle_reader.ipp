@@ -15,7 +15,7 @@
 #include <trainhook/checkpoint/bundle/missing_bundle.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/dtype.hpp>
-#include <trainhook/core/name_suggestion.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/posix_file_system.hpp>

@@ -16,7 +16,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <trainhook/core/cast_numbers.hpp>
 #include <trainhook/core/real_numbers.hpp>
 #include <trainhook/engine/kernels/broadcast.hpp>
 #include <trainhook/engine/kernels/elementwise.hpp>

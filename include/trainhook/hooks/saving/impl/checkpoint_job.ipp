@@ -13,8 +13,8 @@
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/names_in_messages.hpp>
 #include <trainhook/core/shared.hpp>
-#include <trainhook/core/type_name.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>

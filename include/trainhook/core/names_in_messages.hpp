@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Suggests names in messages about a name that was not found.
+/// Names in messages: those like one that was not found, lists of them, and the names of types.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -27,8 +28,14 @@ template <class Map>
   return suggest_names(std::move(names), wanted);
 }
 
+/// `trainhook::StopAtStepHook` as `StopAtStepHook`, `my::Hook<std::string>` as `Hook`: without scopes and template
+/// arguments.
+[[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const std::string& name);
+
+[[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const std::type_info& type);
+
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/core/impl/name_suggestion.ipp>
+#include <trainhook/core/impl/names_in_messages.ipp>
 #endif

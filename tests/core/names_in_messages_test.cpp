@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What is said about a name that is not there.
-#include <trainhook/core/name_suggestion.hpp>
+/// What is said about a name that is not there, and the names of types.
+#include <trainhook/core/names_in_messages.hpp>
 
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -56,3 +57,25 @@ TEST(SuggestNames, TakesTheKeysOfAMap) {
 
 }  // namespace
 }  // namespace trainhook::detail
+
+namespace trainhook {
+namespace {
+
+template <class T>
+struct Box {};
+
+TEST(TypeName, LacksScopesAndTemplateArguments) {
+  const std::vector<std::pair<std::string, std::string>> types = {
+      {"Hook", "Hook"},
+      {"a::b::Hook", "Hook"},
+      {"my::Hook<std::string>", "Hook"},
+      {"Hook<a::b<c::d> >", "Hook"},
+      {"my::Box<std::string>::Hook", "Hook"},
+      {"(anonymous namespace)::f(std::vector<int>)::Hook<std::string>", "Hook"},
+  };
+  for (const auto& [type, name] : types) EXPECT_EQ(detail::short_type_name(type), name) << type;
+  EXPECT_EQ(detail::short_type_name(typeid(Box<std::string>)), "Box");
+}
+
+}  // namespace
+}  // namespace trainhook
