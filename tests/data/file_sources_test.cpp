@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/record_writer.hpp>
+#include <trainhook/io/records.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

@@ -13,7 +13,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/events/summary.hpp>
-#include <trainhook/io/record_writer.hpp>
+#include <trainhook/io/records.hpp>
 
 namespace trainhook {
 namespace {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/record_reader.hpp>
+#include <trainhook/io/records.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -14,7 +14,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/events/summary.hpp>
-#include <trainhook/io/record_writer.hpp>
+#include <trainhook/io/records.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"

@@ -3,7 +3,7 @@
 /// Fuzzes files of records.
 #include "fuzz.hpp"
 
-#include <trainhook/io/record_reader.hpp>
+#include <trainhook/io/records.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 namespace th = trainhook;

@@ -18,7 +18,7 @@
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/data/file_sources.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/record_writer.hpp>
+#include <trainhook/io/records.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace {

@@ -11,7 +11,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
-#include <trainhook/io/record_writer.hpp>
+#include <trainhook/io/records.hpp>
 
 namespace trainhook {
 

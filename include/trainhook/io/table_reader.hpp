@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// TableReader: reads a table file and checks everything in it.
+/// TableReader: reads a table file and checks everything in it; and unpack_snappy, for blocks that other programs
+/// compressed.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,20 @@
 #include <trainhook/io/table_format.hpp>
 
 namespace trainhook::detail {
+
+/// Unpacks Snappy, the compression of blocks that other programs write:
+///
+///     packed  = size:varint32 element*                         size of the unpacked text
+///     element = tag:u8, whose lowest two bits tell which:
+///       00  literal: its upper six bits are the length less 1; 60 to 63: the length less 1 follows in 1 to 4 bytes
+///       01  copy: length 4 + 3 bits, offset 11 bits: the upper three bits of the tag, then a byte
+///       10  copy: length 1 + 6 bits, offset in two bytes
+///       11  copy: length 1 + 6 bits, offset in four bytes
+///
+/// Numbers are little-endian. A copy repeats what stands `offset` bytes before the end of the text unpacked so far; it
+/// may be longer than its offset, and then repeats its own bytes. Source: google/snappy, format_description.txt.
+/// Returns nothing if `packed` is not what Snappy makes. Takes memory for at most 22 times its size.
+[[nodiscard]] TRAINHOOK_DECL std::optional<std::string> unpack_snappy(std::string_view packed);
 
 /// Iterates over the entries of a block. The checksum was verified before; the lengths in the block are checked here.
 class BlockIterator {

@@ -11,8 +11,8 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/shared.hpp>
-#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook::detail {

@@ -24,8 +24,8 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {
 

@@ -26,9 +26,9 @@
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook {
 

@@ -24,7 +24,7 @@
 #include <trainhook/data/iterator_state.hpp>
 #include <trainhook/data/source_digest.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/record_reader.hpp>
+#include <trainhook/io/records.hpp>
 
 namespace trainhook::detail {
 

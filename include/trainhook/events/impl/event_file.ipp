@@ -21,7 +21,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/event_message.hpp>
-#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/failure.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/process_identity.hpp>

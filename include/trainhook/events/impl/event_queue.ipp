@@ -9,7 +9,7 @@
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/events/summary.hpp>
-#include <trainhook/io/record_writer.hpp>
+#include <trainhook/io/records.hpp>
 
 namespace trainhook::detail {
 

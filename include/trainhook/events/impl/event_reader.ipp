@@ -8,7 +8,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/record_reader.hpp>
+#include <trainhook/io/records.hpp>
 
 namespace trainhook {
 

@@ -15,8 +15,8 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/saved_input.hpp>
-#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/peers.hpp>
 

@@ -18,8 +18,8 @@
 #include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/hooks/text/row_file.hpp>
 #include <trainhook/hooks/text/single_values.hpp>
-#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/io/whole_file.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 

@@ -8,7 +8,6 @@
 #endif
 
 #include <trainhook/io/impl/crc32c.ipp>
-#include <trainhook/io/impl/directory_checks.ipp>
 #include <trainhook/io/impl/failure.ipp>
 #include <trainhook/io/impl/file_system.ipp>
 #include <trainhook/io/impl/path.ipp>
@@ -17,9 +16,7 @@
 #include <trainhook/io/impl/posix_stream.ipp>
 #include <trainhook/io/impl/process_identity.ipp>
 #include <trainhook/io/impl/random_number.ipp>
-#include <trainhook/io/impl/record_reader.ipp>
-#include <trainhook/io/impl/record_writer.ipp>
-#include <trainhook/io/impl/snappy.ipp>
+#include <trainhook/io/impl/records.ipp>
 #include <trainhook/io/impl/table_reader.ipp>
 #include <trainhook/io/impl/table_writer.ipp>
 #include <trainhook/io/impl/whole_file.ipp>

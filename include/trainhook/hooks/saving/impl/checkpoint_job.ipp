@@ -24,9 +24,9 @@
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/saving/meta_graph.hpp>
 #include <trainhook/hooks/scaffold.hpp>
-#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
+#include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/io/record_reader.hpp>
+#include <trainhook/io/records.hpp>
 
 #include <array>
 #include <cstddef>
@@ -10,9 +10,23 @@
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
-#include <trainhook/io/record_writer.hpp>
 
 namespace trainhook::detail {
+
+void append_record(std::string& batch, std::string_view payload) {
+  batch.reserve(batch.size() + payload.size() + kRecordOverhead);
+  const std::size_t start = batch.size();
+  append_fixed(batch, std::uint64_t{payload.size()});
+  append_fixed(batch, crc32c::mask(crc32c::value(std::string_view(batch).substr(start, 8))));
+  batch.append(payload);
+  append_fixed(batch, crc32c::mask(crc32c::value(payload)));
+}
+
+void RecordWriter::write(std::string_view payload) {
+  std::string record;
+  append_record(record, payload);
+  write_batch(record);
+}
 
 RecordReader::RecordReader(std::unique_ptr<ReadableFile> file, std::uint64_t offset)
     : file_(std::move(file)), offset_(offset) {}
