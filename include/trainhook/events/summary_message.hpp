@@ -13,7 +13,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/proto/tensor_message.hpp>
+#include <trainhook/proto/shared_messages.hpp>
 
 namespace trainhook::detail {
 

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include <trainhook/proto/message.hpp>
-#include <trainhook/proto/tensor_shape_proto.hpp>
-#include <trainhook/proto/version_message.hpp>
+#include <trainhook/proto/shared_messages.hpp>
 
 namespace trainhook::detail {
 

@@ -13,9 +13,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/proto/tensor_message.hpp>
-#include <trainhook/proto/tensor_shape_proto.hpp>
-#include <trainhook/proto/version_message.hpp>
+#include <trainhook/proto/shared_messages.hpp>
 
 namespace trainhook::detail {
 

@@ -10,8 +10,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/proto/tensor_message.hpp>
-#include <trainhook/proto/tensor_shape_proto.hpp>
+#include <trainhook/proto/shared_messages.hpp>
 
 namespace trainhook::detail {
 

@@ -12,7 +12,7 @@
 #include <trainhook/checkpoint/bundle/checkpoint_messages.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
-#include <trainhook/proto/tensor_message.hpp>
+#include <trainhook/proto/shared_messages.hpp>
 
 namespace trainhook::detail {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/proto/tensor_message.hpp>
+#include <trainhook/proto/shared_messages.hpp>
 
 #include <algorithm>
 
@@ -10,6 +10,18 @@
 #include <trainhook/core/dtype.hpp>
 
 namespace trainhook::detail {
+
+TensorShapeMessage shape_message(std::span<const std::int64_t> dims) {
+  TensorShapeMessage shape;
+  for (const std::int64_t size : dims) shape.dim.push_back({size});
+  return shape;
+}
+
+std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape) {
+  std::vector<std::int64_t> dims;
+  for (const TensorDimMessage& dim : shape.dim) dims.push_back(dim.size);
+  return dims;
+}
 
 std::string_view data_type_name(std::uint64_t number) {
   const DTypeInfo* const known = number < 256 ? find_dtype(static_cast<DType>(number)) : nullptr;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The TensorProto message of graphs and summaries, and the names of dtypes in text.
+/// The messages that checkpoints, events and graphs share: VersionDef, TensorShapeProto and TensorProto; and the names
+/// of dtypes in text.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -13,9 +15,38 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/proto/tensor_shape_proto.hpp>
 
 namespace trainhook::detail {
+
+struct VersionMessage {
+  std::int32_t producer = 0;
+  std::int32_t min_consumer = 0;
+  std::vector<std::int32_t> bad_consumers{};
+};
+template <>
+inline constexpr auto kFields<VersionMessage> =
+    std::tuple(field(1, "producer", &VersionMessage::producer), field(2, "min_consumer", &VersionMessage::min_consumer),
+               field(3, "bad_consumers", &VersionMessage::bad_consumers));
+
+/// One dimension.
+struct TensorDimMessage {
+  std::int64_t size = 0;
+};
+template <>
+inline constexpr auto kFields<TensorDimMessage> = std::tuple(field(1, "size", &TensorDimMessage::size));
+
+struct TensorShapeMessage {
+  std::vector<TensorDimMessage> dim{};
+  bool unknown_rank = false;
+};
+template <>
+inline constexpr auto kFields<TensorShapeMessage> =
+    std::tuple(field(2, "dim", &TensorShapeMessage::dim), field(3, "unknown_rank", &TensorShapeMessage::unknown_rank));
+
+[[nodiscard]] TRAINHOOK_DECL TensorShapeMessage shape_message(std::span<const std::int64_t> dims);
+
+/// The sizes of all dimensions, including negative ones; empty for an unknown rank, too, as for a scalar.
+[[nodiscard]] TRAINHOOK_DECL std::vector<std::int64_t> dims_of(const TensorShapeMessage& shape);
 
 /// A dtype of TensorFlow that this library lacks.
 struct OtherDType {
@@ -82,5 +113,5 @@ inline constexpr auto kFields<TensorMessage> = std::tuple(
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/proto/impl/tensor_message.ipp>
+#include <trainhook/proto/impl/shared_messages.ipp>
 #endif
