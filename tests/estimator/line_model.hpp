@@ -16,7 +16,7 @@
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/estimator/estimator.hpp>
-#include <trainhook/events/read_eval_metrics.hpp>
+#include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/model/metrics.hpp>
 #include <trainhook/model/ops.hpp>

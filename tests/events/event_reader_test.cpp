@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tests of reading event files, whole and damaged.
+/// Tests of reading event files, whole and damaged; of read_eval_metrics: what it finds, and what it makes of damage;
+/// and of summaries that are not what their plugin says: the others are tested with what writes them.
 #include <trainhook/events/event_reader.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/event_message.hpp>
+#include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/summary.hpp>
 #include <trainhook/io/records.hpp>
+#include <trainhook/io/whole_file.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"
@@ -184,6 +191,108 @@ TEST(EventReader, ListsEventFilesInOrder) {
             (std::vector<std::string>{"run/events.out.tfevents.1", "run/events.out.tfevents.2"}));
   EXPECT_TRUE(list_event_files(disk, "nowhere").empty());
   EXPECT_THROW(static_cast<void>(read_events(disk, "run/none")), NotFoundError);
+}
+
+TEST(ReadEvalMetrics, ES01_MergesWhatEachStepHas) {
+  testing::MemoryFileSystem disk;
+  FileWriter first("eval", {.file_system = &disk});
+  first.add_scalar("loss", 1.0, 1);
+  first.add_scalar("loss", 0.5, 2);
+  first.add_text("note", "no number", 2);
+  first.close();
+  FileWriter second("eval", {.filename_suffix = ".second", .file_system = &disk});
+  second.add_scalar("accuracy", 0.25, 1);
+  second.add_scalar("loss", 0.75, 2);
+  second.close();
+  EXPECT_EQ(read_eval_metrics(disk, "eval"),
+            (EvalHistory{{1, {{"accuracy", 0.25}, {"loss", 1.0}}}, {2, {{"loss", 0.75}}}}));
+}
+
+TEST(ReadEvalMetrics, LeavesOutWhatALostRunMeasured) {
+  testing::MemoryFileSystem disk;
+  FileWriter writer("eval", {.file_system = &disk});
+  for (const std::int64_t step : {10, 20, 30}) writer.add_scalar("loss", 1.0, step);
+  writer.restart_at(20);
+  writer.add_scalar("loss", 0.5, 25);
+  writer.close();
+  EXPECT_EQ(read_eval_metrics(disk, "eval"), (EvalHistory{{10, {{"loss", 1.0}}}, {25, {{"loss", 0.5}}}}));
+}
+
+TEST(ReadEvalMetrics, ES03_FindsNothingIfThereIsNothing) {
+  testing::MemoryFileSystem disk;
+  EXPECT_TRUE(read_eval_metrics(disk, "missing").empty());
+  disk.make_directories("empty");
+  EXPECT_TRUE(read_eval_metrics(disk, "empty").empty());
+}
+
+TEST(ReadEvalMetrics, TakesWhatLiesBeforeTheDamage) {
+  testing::MemoryFileSystem disk;
+  FileWriter writer("eval", {.file_system = &disk});
+  writer.add_scalar("loss", 1.0, 1);
+  writer.flush();
+  writer.add_scalar("loss", 0.5, 2);
+  writer.close();
+  const std::string path = list_event_files(disk, "eval").at(0);
+  const std::string bytes = read_file(disk, path);
+  write_file_atomically(disk, path, bytes.substr(0, bytes.size() - 3));
+  const testing::LogLines log;
+  EXPECT_EQ(read_eval_metrics(disk, "eval"), (EvalHistory{{1, {{"loss", 1.0}}}}));
+  EXPECT_EQ(log.count(path), 1U);
+}
+
+SummaryValue tensor_value(std::string_view plugin, detail::TensorMessage tensor) {
+  const std::string summary =
+      detail::summary_of({.tag = "t",
+                          .tensor = std::move(tensor),
+                          .metadata = detail::SummaryMetadataMessage{.plugin_data = {.plugin_name = plugin}}});
+  return parse_summary(summary).at(0);
+}
+
+/// A summary whose tensor holds these doubles under these dims.
+SummaryValue histogram_like(const std::vector<std::int64_t>& dims, const std::vector<double>& numbers) {
+  return tensor_value("histograms", {.dtype = static_cast<std::uint64_t>(DType::Double),
+                                     .tensor_shape = detail::shape_message(dims),
+                                     .double_val = numbers});
+}
+
+SummaryValue image_like(const std::vector<std::string>& strings) {
+  const std::array dims{static_cast<std::int64_t>(strings.size())};
+  return tensor_value("images", {.dtype = static_cast<std::uint64_t>(DType::String),
+                                 .tensor_shape = detail::shape_message(dims),
+                                 .string_val = {strings.begin(), strings.end()}});
+}
+
+TEST(SummaryReader, TakesAHistogramOfNumbersThatAreNotPacked) {
+  const Histogram histogram = histogram_like({2, 3}, {0, 1, 4, 1, 3, 6}).histogram.value();
+  EXPECT_EQ(histogram.bucket_limit, (std::vector<double>{1, 3}));
+  EXPECT_EQ(histogram.bucket, (std::vector<double>{4, 6}));
+  EXPECT_EQ(histogram.min, 0);
+  EXPECT_EQ(histogram.max, 3);
+  EXPECT_EQ(histogram.num, 10);
+}
+
+TEST(SummaryReader, LeavesTensorsAloneWhoseShapeIsNotTheirContents) {
+  EXPECT_FALSE(histogram_like({3, 3}, {0, 1, 4, 1, 3, 6}).histogram.has_value());
+  EXPECT_FALSE(histogram_like({3, 2}, {0, 1, 4, 1, 3, 6}).histogram.has_value());
+  EXPECT_FALSE(histogram_like({-1, 3}, {}).histogram.has_value());
+  EXPECT_FALSE(histogram_like({INT64_MAX, 3}, {0, 1, 4}).histogram.has_value());
+  EXPECT_TRUE(histogram_like({0, 3}, {}).histogram.has_value());
+}
+
+TEST(SummaryReader, NamesTheDashboardOfAudioOfTensorFlow1) {
+  const std::string summary =
+      detail::summary_of({.tag = "t", .audio = detail::SummaryAudioMessage{.sample_rate = 8000}});
+  EXPECT_EQ(parse_summary(summary).at(0), (SummaryValue{.tag = "t", .plugin = "audio"}));
+}
+
+TEST(SummaryReader, LeavesImagesAloneWhoseSizeIsNotANumber) {
+  EXPECT_EQ(image_like({"3", "2", "png"}).images.size(), 1U);
+  for (const std::vector<std::string>& strings :
+       std::vector<std::vector<std::string>>{{"3"}, {"3x", "2", "png"}, {"3", "", "png"}, {}}) {
+    const SummaryValue value = image_like(strings);
+    EXPECT_TRUE(value.images.empty());
+    EXPECT_FALSE(value.text.has_value());
+  }
 }
 
 }  // namespace

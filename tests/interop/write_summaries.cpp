@@ -16,11 +16,10 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/events/custom_scalars.hpp>
+#include <trainhook/events/dashboard_summaries.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/file_writer.hpp>
-#include <trainhook/events/pr_curve.hpp>
-#include <trainhook/events/tensor_summary.hpp>
+#include <trainhook/events/summary.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>

@@ -16,8 +16,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/summary.hpp>
-#include <trainhook/events/summary_reader.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>

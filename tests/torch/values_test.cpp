@@ -12,8 +12,8 @@
 #include <torch/torch.h>
 
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/events/summary_reader.hpp>
 
 namespace trainhook::libtorch {
 namespace {

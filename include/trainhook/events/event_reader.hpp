@@ -1,20 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reads event files up to the first damaged record, and reports what it dropped.
+/// Reads Summary messages, event files up to the first damaged record, reporting what it dropped, and the scalars that
+/// evaluations wrote (read_eval_metrics).
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/events/histogram.hpp>
 #include <trainhook/events/session_log.hpp>
-#include <trainhook/events/summary_reader.hpp>
 #include <trainhook/io/file_system.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook {
+
+/// An image, still encoded as in the file.
+struct SummaryImage {
+  std::int32_t height{};
+  std::int32_t width{};
+  std::int32_t channels{};  ///< 0 if unknown, as in files of TensorFlow 2
+  std::string bytes{};
+
+  friend bool operator==(const SummaryImage&, const SummaryImage&) = default;
+};
+
+/// One value of a summary, in TensorFlow 1's encoding or TensorFlow 2's, which uses tensors. The member that is set
+/// tells its kind; for other kinds (audio, other tensors) none is set.
+struct SummaryValue {
+  std::string tag{};
+  /// The dashboard that the metadata names, if any; `audio` also for a value of TensorFlow 1's.
+  std::string plugin{};
+  std::optional<float> scalar{};  ///< `simple_value`, or a tensor of one float or double
+  /// From `histo`, or from a double tensor [buckets, 3], whose sums are unknown: NaN.
+  std::optional<Histogram> histogram{};
+  std::vector<SummaryImage> images{};  ///< from `image`, or a string tensor of the plugin `images`
+  std::optional<std::string> text{};   ///< the first string of any other string tensor except audio
+
+  friend bool operator==(const SummaryValue&, const SummaryValue&) = default;
+};
+
+/// The values of a serialized Summary. `what` names it in errors. @throws DataLossError if the bytes are not a Summary.
+[[nodiscard]] TRAINHOOK_DECL std::vector<SummaryValue> parse_summary(std::string_view bytes,
+                                                                     std::string_view what = "summary");
 
 struct TaggedRunMetadata {
   std::string tag{};
@@ -53,6 +86,18 @@ struct EventFileContents {
 /// does not exist.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> list_event_files(FileSystem& file_system,
                                                                        const std::string& directory);
+
+/// The scalars of each evaluated step, by tag.
+using EvalHistory = std::map<std::int64_t, std::map<std::string, double, std::less<>>>;
+
+/// Reads all scalars in the event files of a directory. If a step has a tag several times, the one written last counts.
+/// What a START record drops does not count.
+/// Empty if the directory does not exist. A damaged file is read up to the damage, with a warning. Source: TensorFlow's
+/// `read_eval_metrics`. @throws the errors of reading files.
+[[nodiscard]] TRAINHOOK_DECL EvalHistory read_eval_metrics(FileSystem& file_system, const std::string& eval_dir);
+[[nodiscard]] inline EvalHistory read_eval_metrics(const std::string& eval_dir) {
+  return read_eval_metrics(posix_file_system(), eval_dir);
+}
 
 }  // namespace trainhook
 

@@ -16,7 +16,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/event_errors.hpp>
-#include <trainhook/events/histogram_source.hpp>
+#include <trainhook/events/histogram.hpp>
 #include <trainhook/events/session_log.hpp>
 #include <trainhook/events/summary.hpp>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Summary messages as bytes: scalars, histograms, images, audio and texts for TensorBoard.
+/// Summary messages as bytes: scalars, histograms, images, audio and texts for TensorBoard; and in TensorFlow 2's
+/// encoding, as tensors with the name of the dashboard that shows them. TensorBoard shows both alike; the former are
+/// smaller.
 #pragma once
 
 #include <cstdint>
@@ -61,10 +63,27 @@ namespace detail {
 /// Texts for the Text dashboard, which shows several as a table.
 [[nodiscard]] TRAINHOOK_DECL std::string texts_summary(std::string_view tag, const Tensor& texts);
 
+[[nodiscard]] TRAINHOOK_DECL std::string histogram_tensor_summary(std::string_view tag, const HistogramSource& values);
+
 }  // namespace detail
 
 /// Joins the values of all summaries, in order.
 [[nodiscard]] TRAINHOOK_DECL std::string merge_summaries(std::span<const std::string> summaries);
+
+/// One number. Source: `tf.summary.scalar` of TensorFlow 2.
+[[nodiscard]] TRAINHOOK_DECL std::string scalar_tensor_summary(std::string_view tag, float value);
+
+/// Counts `values` into 30 buckets of equal width. Source: `tf.summary.histogram` of TensorFlow 2.
+/// @throws InvalidArgumentError, naming `tag`, if a value is NaN or infinite.
+template <HistogramElement T>
+[[nodiscard]] std::string histogram_tensor_summary(std::string_view tag, std::span<const T> values) {
+  return detail::histogram_tensor_summary(tag, detail::histogram_source(values));
+}
+
+/// Images of one size under one tag; `channels` is not written. Source: `tf.summary.image` of TensorFlow 2.
+/// @throws InvalidArgumentError, naming `tag`, if there is no image, or their sizes differ.
+[[nodiscard]] TRAINHOOK_DECL std::string image_tensor_summary(std::string_view tag,
+                                                              std::span<const EncodedImage> images);
 
 }  // namespace trainhook
 

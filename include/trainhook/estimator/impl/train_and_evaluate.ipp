@@ -18,7 +18,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/estimator/evaluation_graph.hpp>
-#include <trainhook/events/read_eval_metrics.hpp>
+#include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/signal_hook.hpp>

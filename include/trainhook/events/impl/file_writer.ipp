@@ -22,7 +22,6 @@
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/events/event_queue.hpp>
 #include <trainhook/events/histogram.hpp>
-#include <trainhook/events/summary_message.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 

@@ -7,7 +7,7 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/events/impl/custom_scalars.ipp>
+#include <trainhook/events/impl/dashboard_summaries.ipp>
 #include <trainhook/events/impl/event_file.ipp>
 #include <trainhook/events/impl/event_message.ipp>
 #include <trainhook/events/impl/event_queue.ipp>
@@ -15,10 +15,4 @@
 #include <trainhook/events/impl/file_writer.ipp>
 #include <trainhook/events/impl/file_writer_cache.ipp>
 #include <trainhook/events/impl/histogram.ipp>
-#include <trainhook/events/impl/histogram_source.ipp>
-#include <trainhook/events/impl/pr_curve.ipp>
-#include <trainhook/events/impl/read_eval_metrics.ipp>
 #include <trainhook/events/impl/summary.ipp>
-#include <trainhook/events/impl/summary_message.ipp>
-#include <trainhook/events/impl/summary_reader.ipp>
-#include <trainhook/events/impl/tensor_summary.ipp>

@@ -14,9 +14,9 @@
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/utf8.hpp>
+#include <trainhook/events/event_message.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
-#include <trainhook/events/summary_message.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/proto/message.hpp>
 #include <trainhook/session/hook_services.hpp>

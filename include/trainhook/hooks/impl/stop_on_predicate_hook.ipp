@@ -10,7 +10,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/events/read_eval_metrics.hpp>
+#include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/text/numpy_text.hpp>
 #include <trainhook/io/posix_file_system.hpp>

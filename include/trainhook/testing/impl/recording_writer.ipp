@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/events/event_reader.hpp>
 #include <trainhook/events/session_log.hpp>
-#include <trainhook/events/summary_reader.hpp>
 
 namespace trainhook::testing {
 

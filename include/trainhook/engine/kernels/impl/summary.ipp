@@ -18,8 +18,8 @@
 #include <trainhook/core/real_numbers.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/engine/kernels/dispatch.hpp>
+#include <trainhook/events/event_message.hpp>
 #include <trainhook/events/summary.hpp>
-#include <trainhook/events/summary_message.hpp>
 #include <trainhook/model/graph_def/tensor_proto.hpp>
 #include <trainhook/proto/message.hpp>
 
