@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of the map on several threads.
-#include <trainhook/data/parallel_map.hpp>
+#include <trainhook/data/stages.hpp>
 
 #include <future>
 #include <memory>
@@ -16,7 +16,7 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/data/source_threads.hpp>
+#include <trainhook/data/background_input.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/process_faults.hpp>
 

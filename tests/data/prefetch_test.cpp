@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of the thread that reads ahead.
-#include <trainhook/data/prefetch.hpp>
+#include <trainhook/data/stages.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <iterator>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,7 +20,7 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/data/source_threads.hpp>
+#include <trainhook/data/background_input.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/process_faults.hpp>
 

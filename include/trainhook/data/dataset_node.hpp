@@ -13,7 +13,6 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
-#include <trainhook/data/source_digest.hpp>
 
 namespace trainhook {
 

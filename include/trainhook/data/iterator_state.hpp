@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// StateWriter and StateReader: the saved state of an input pipeline as bytes. The reader checks everything.
+/// SourceDigest: identifies the data that a pipeline's sources read, so that a restore notices other data.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -130,6 +132,25 @@ class StateReader {
   bool allow_changed_sources_;
   mutable bool has_failed_ = false;
 };
+
+/// Identifies a file by its name and size, or a list of strings in memory by a checksum. Ignores folders and times,
+/// because data may move between two runs.
+struct SourceDigest {
+  std::string name{};
+  std::optional<std::uint64_t> size{};  ///< in bytes; unknown if the file is missing now
+};
+
+/// Returns the digest of the strings in `element`, or nothing if it has none. They may be paths of files, so only the
+/// part after the last `/` counts.
+[[nodiscard]] TRAINHOOK_DECL std::optional<SourceDigest> digest_of_strings(const Element& element);
+
+/// Adds the digests of the pipeline's sources to its saved state.
+TRAINHOOK_DECL void save_sources(const std::vector<SourceDigest>& sources, StateWriter& writer);
+
+/// Compares the digests with the saved ones. A state of an earlier version has none and is accepted.
+/// @returns true, after a warning, if some differ and the reader allows that. @throws InvalidArgumentError, naming the
+/// first that differs, if it does not.
+TRAINHOOK_DECL bool check_sources(const std::vector<SourceDigest>& sources, StateReader& reader);
 
 }  // namespace trainhook::detail
 

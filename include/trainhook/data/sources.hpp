@@ -17,7 +17,6 @@
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
-#include <trainhook/data/source_digest.hpp>
 
 namespace trainhook {
 

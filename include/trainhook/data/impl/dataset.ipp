@@ -4,15 +4,12 @@
 #include <trainhook/data/dataset.hpp>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/data/batch.hpp>
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/functional.hpp>
-#include <trainhook/data/interleave.hpp>
-#include <trainhook/data/parallel_map.hpp>
-#include <trainhook/data/prefetch.hpp>
 #include <trainhook/data/selection.hpp>
 #include <trainhook/data/shuffle.hpp>
 #include <trainhook/data/sources.hpp>
+#include <trainhook/data/stages.hpp>
 
 namespace trainhook {
 

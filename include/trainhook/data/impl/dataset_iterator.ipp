@@ -14,7 +14,6 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/iterator_state.hpp>
-#include <trainhook/data/source_digest.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/random_number.hpp>
 

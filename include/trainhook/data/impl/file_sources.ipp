@@ -22,7 +22,6 @@
 #include <trainhook/data/dataset_node.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
-#include <trainhook/data/source_digest.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/records.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/data/interleave.hpp>
+#include <trainhook/data/stages.hpp>
 
 #include <utility>
 #include <vector>
@@ -11,7 +11,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/data/iterator_state.hpp>
-#include <trainhook/data/source_digest.hpp>
 
 namespace trainhook::detail {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/data/parallel_map.hpp>
+#include <trainhook/data/stages.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -17,7 +17,6 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/data/background_input.hpp>
 #include <trainhook/data/iterator_state.hpp>
-#include <trainhook/data/source_threads.hpp>
 
 namespace trainhook::detail {
 

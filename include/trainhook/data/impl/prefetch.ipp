@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/data/prefetch.hpp>
+#include <trainhook/data/stages.hpp>
 
 #include <cstddef>
 #include <exception>
@@ -13,7 +13,6 @@
 #include <trainhook/data/background_input.hpp>
 #include <trainhook/data/element.hpp>
 #include <trainhook/data/iterator_state.hpp>
-#include <trainhook/data/source_threads.hpp>
 
 namespace trainhook::detail {
 

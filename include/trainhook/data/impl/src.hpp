@@ -25,6 +25,4 @@
 #include <trainhook/data/impl/prefetch.ipp>
 #include <trainhook/data/impl/selection.ipp>
 #include <trainhook/data/impl/shuffle.ipp>
-#include <trainhook/data/impl/source_digest.ipp>
-#include <trainhook/data/impl/source_threads.ipp>
 #include <trainhook/data/impl/sources.ipp>
