@@ -16,7 +16,6 @@
 #include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
-#include <trainhook/graph/ops/iterator.hpp>
 #include <trainhook/graph/ops/restore.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/summary.hpp>
@@ -26,8 +25,8 @@ namespace trainhook::support {
 /// The definition of an op that sessions and hooks add themselves; null for others.
 inline const OpDef* core_op_def(std::string_view type) {
   using namespace trainhook::detail;
-  for (const OpFamily family : {cast_ops(), constant_ops(), control_flow_ops(), iterator_ops(), restore_ops(),
-                                state_ops(), summary::detail::summary_ops()}) {
+  for (const OpFamily family :
+       {cast_ops(), constant_ops(), control_flow_ops(), restore_ops(), state_ops(), summary::detail::summary_ops()}) {
     const auto found = std::ranges::find(family, type, &OpDef::type);
     if (found != family.end()) return *found;
   }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,12 +14,12 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/element.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
+#include <trainhook/graph/op_def.hpp>
 #include <trainhook/graph/saved_input.hpp>
 
 namespace trainhook {
-
-class Graph;
 
 namespace detail {
 
@@ -33,6 +34,15 @@ struct IteratorResource {
 };
 
 [[nodiscard]] TRAINHOOK_DECL std::vector<IteratorResource> iterators(const Graph& graph);
+
+/// IteratorV2 and IteratorGetNext.
+[[nodiscard]] TRAINHOOK_DECL OpFamily iterator_ops() noexcept;
+
+/// Adds an IteratorV2 whose elements have these components.
+TRAINHOOK_DECL Operation iterator(Graph& graph, std::span<const OutputSpec> components, std::string_view name);
+
+/// Adds an IteratorGetNext, which has an output for each component of an element.
+TRAINHOOK_DECL Operation iterator_get_next(Operation iterator, std::span<const OutputSpec> components);
 
 }  // namespace detail
 

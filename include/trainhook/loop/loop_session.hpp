@@ -24,7 +24,6 @@
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/loop/loop_state.hpp>
-#include <trainhook/loop/memory_layout.hpp>
 #include <trainhook/loop/state_binding.hpp>
 #include <trainhook/loop/variable_memory.hpp>
 #include <trainhook/session/run_args.hpp>

@@ -16,7 +16,6 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/loop/memory_layout.hpp>
 #include <trainhook/loop/variable_memory.hpp>
 
 namespace trainhook::detail {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// VariableMemory: the types of objects that can be variables of a LoopSession.
+/// VariableMemory: the types of objects that can be variables of a LoopSession. Layout: row-major and column-major
+/// memory, and copies between them.
 #pragma once
 
 #include <concepts>
@@ -18,11 +19,29 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/loop/memory_layout.hpp>
 
 namespace trainhook {
+
+/// The order of a matrix in memory: by rows, or by columns as in Fortran and, by default, in Eigen.
+enum class Layout { RowMajor, ColumnMajor };
+
+namespace detail {
+
+TRAINHOOK_DECL void transpose(std::span<const std::byte> from, std::span<std::byte> to, std::size_t rows,
+                              std::size_t columns);
+
+/// Copies memory of `layout` to row-major `to`. Both hold a tensor of `shape`.
+TRAINHOOK_DECL void to_row_major(std::span<const std::byte> memory, Layout layout, const Shape& shape,
+                                 std::span<std::byte> to);
+
+/// Copies row-major `from` to memory of `layout`.
+TRAINHOOK_DECL void from_row_major(std::span<const std::byte> from, Layout layout, const Shape& shape,
+                                   std::span<std::byte> memory);
+
+}  // namespace detail
 
 /// Says that a variable is a region of a tensor that the processes of a job share. A checkpoint holds the tensor, and
 /// any number of processes restores other regions of it. In a job of one process the regions of all variables are those
@@ -162,3 +181,7 @@ concept VariableMemory =
     !std::is_const_v<M> && !detail::kIsSpan<M> && (detail::SingleValue<M> || detail::DenseContainer<M>);
 
 }  // namespace trainhook
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/loop/impl/variable_memory.ipp>
+#endif

@@ -3,12 +3,19 @@
 
 #include <trainhook/data/iterator_resource.hpp>
 
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 
-#include <utility>
-
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/shape.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/graph/ops/iterator.hpp>
+#include <trainhook/graph/op_builder.hpp>
+#include <trainhook/graph/ops/shape_rules.hpp>
 
 namespace trainhook::detail {
 
@@ -46,3 +53,47 @@ GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_vi
 }
 
 }  // namespace trainhook
+
+namespace trainhook::detail {
+
+/// One of the shapes in the attribute `output_shapes`.
+inline PartialShape iterator_component(const NodeSpec& node, std::size_t index) {
+  const auto& shapes = attr_of<std::vector<PartialShape>>(node, "output_shapes");
+  const std::size_t count = attr_of<std::vector<DType>>(node, "output_types").size();
+  if (count != shapes.size())
+    throw InvalidArgumentError("{} has {} output_types and {} output_shapes", label(node), count, shapes.size());
+  return shapes[index];
+}
+
+inline constexpr OpDef kIteratorGetNextOp{"IteratorGetNext", "resource -> output_types",
+                                          "output_types:types>0 output_shapes:shapes>0", iterator_component};
+inline constexpr OpDef kIteratorV2Op{"IteratorV2", "-> resource",
+                                     "output_types:types>0 output_shapes:shapes>0 container:string shared_name:string",
+                                     shape_rules::scalar};
+
+inline constexpr std::array kIteratorOps{&kIteratorGetNextOp, &kIteratorV2Op};
+
+OpFamily iterator_ops() noexcept { return kIteratorOps; }
+
+inline Attrs attrs_of(std::span<const OutputSpec> components) {
+  std::vector<DType> types;
+  std::vector<PartialShape> shapes;
+  for (const OutputSpec& component : components) {
+    types.push_back(component.dtype);
+    shapes.push_back(component.shape);
+  }
+  return {{"output_types", std::move(types)}, {"output_shapes", std::move(shapes)}};
+}
+
+Operation iterator(Graph& graph, std::span<const OutputSpec> components, std::string_view name) {
+  Attrs attrs = attrs_of(components);
+  for (const char* key : {"container", "shared_name"}) attrs.emplace(key, std::string());
+  return add_node(graph, kIteratorV2Op, {.name = std::string(name), .attrs = std::move(attrs)});
+}
+
+Operation iterator_get_next(Operation iterator, std::span<const OutputSpec> components) {
+  return add_node(iterator.graph(), kIteratorGetNextOp,
+                  {.inputs = {Output(&iterator.node(), 0)}, .attrs = attrs_of(components)});
+}
+
+}  // namespace trainhook::detail

@@ -10,7 +10,7 @@
 #include <trainhook/loop/impl/bound_state.ipp>
 #include <trainhook/loop/impl/loop_session.ipp>
 #include <trainhook/loop/impl/loop_state.ipp>
-#include <trainhook/loop/impl/memory_layout.ipp>
+#include <trainhook/loop/impl/variable_memory.ipp>
 #include <trainhook/loop/impl/state_binding.ipp>
 #include <trainhook/loop/impl/state_form.ipp>
 #include <trainhook/loop/impl/variable_binding.ipp>

@@ -10,7 +10,6 @@
 #include <trainhook/graph/ops/impl/cast.ipp>
 #include <trainhook/graph/ops/impl/constant.ipp>
 #include <trainhook/graph/ops/impl/control_flow.ipp>
-#include <trainhook/graph/ops/impl/iterator.ipp>
 #include <trainhook/graph/ops/impl/restore.ipp>
 #include <trainhook/graph/ops/impl/shape_rules.ipp>
 #include <trainhook/graph/ops/impl/state.ipp>

@@ -5,10 +5,10 @@
 
 #include <array>
 
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
-#include <trainhook/graph/ops/iterator.hpp>
 #include <trainhook/graph/ops/restore.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/ops/summary.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/loop/memory_layout.hpp>
+#include <trainhook/loop/variable_memory.hpp>
 
 #include <algorithm>
 #include <cstring>

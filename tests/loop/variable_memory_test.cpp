@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Layouts of memory, and how they become row-major.
-#include <trainhook/loop/memory_layout.hpp>
+#include <trainhook/loop/variable_memory.hpp>
 
 #include <complex>
 #include <cstddef>
