@@ -5,7 +5,6 @@
 #pragma once
 
 #include <trainhook/data.hpp>
-#include <trainhook/model/gradient_registry.hpp>
 #include <trainhook/model/gradients.hpp>
 #include <trainhook/model/graph_def/graph_def_writer.hpp>
 #include <trainhook/model/graph_def/meta_graph_def.hpp>

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <span>
 
-#include <trainhook/model/ops/batch_matmul.hpp>
+#include <trainhook/model/ops/matrix.hpp>
 
 namespace shape_cases {
 namespace {

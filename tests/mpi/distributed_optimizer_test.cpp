@@ -19,7 +19,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/model/gradient_registry.hpp>
 #include <trainhook/model/gradients.hpp>
 #include <trainhook/model/initializers.hpp>
 #include <trainhook/model/ops.hpp>

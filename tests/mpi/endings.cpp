@@ -18,7 +18,6 @@
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
-#include <trainhook/model/gradient_registry.hpp>
 #include <trainhook/model/gradients.hpp>
 #include <trainhook/model/initializers.hpp>
 #include <trainhook/model/ops.hpp>

@@ -12,7 +12,7 @@
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/op_def.hpp>
-#include <trainhook/model/gradient_registry.hpp>
+#include <trainhook/model/gradients.hpp>
 
 namespace trainhook::support {
 

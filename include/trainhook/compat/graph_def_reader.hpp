@@ -14,7 +14,7 @@
 #include <trainhook/graph/node.hpp>
 #include <trainhook/model/graph_def/graph_def_messages.hpp>
 #include <trainhook/model/graph_def/node_def.hpp>
-#include <trainhook/model/graph_def/tensor_proto_reader.hpp>
+#include <trainhook/model/graph_def/tensor_proto.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/proto/wire.hpp>
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Shapes and errors of products of batches.
-#include <trainhook/model/ops/batch_matmul.hpp>
+#include <trainhook/model/ops/matrix.hpp>
 
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/model/gradients.hpp>
-#include <trainhook/model/ops/matrix.hpp>
 
 #include "expect_error.hpp"
 

@@ -31,7 +31,7 @@
 #include <trainhook/graph/node.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/model/graph_def/collection_messages.hpp>
+#include <trainhook/model/graph_def/graph_def_messages.hpp>
 #include <trainhook/model/graph_def/node_def.hpp>
 
 namespace trainhook::detail {

@@ -12,7 +12,7 @@
 #include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/model/graph_def/collection_messages.hpp>
+#include <trainhook/model/graph_def/graph_def_messages.hpp>
 
 namespace trainhook::detail {
 

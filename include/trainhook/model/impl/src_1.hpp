@@ -7,7 +7,6 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/model/impl/gradient_registry.ipp>
 #include <trainhook/model/impl/gradients.ipp>
 #include <trainhook/model/impl/initializers.ipp>
 #include <trainhook/model/impl/layers.ipp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Matrix products, reductions and argmax.
+/// Matrix products, also of batches, reductions and argmax.
 #pragma once
 
 #include <cstdint>
@@ -73,6 +73,19 @@ TRAINHOOK_DECL Output argmin(Output x, std::int64_t axis = 0, DType dtype = DTyp
 
 }  // namespace trainhook
 
+namespace trainhook::detail {
+
+/// BatchMatMulV2.
+[[nodiscard]] TRAINHOOK_DECL OpFamily batch_matmul_ops() noexcept;
+
+/// The products of the matrices in the last two dimensions, each optionally transposed first; the other dimensions
+/// broadcast.
+TRAINHOOK_DECL Output batch_matmul(const Output& a, const Output& b, bool transpose_a, bool transpose_b,
+                                   std::string_view name);
+
+}  // namespace trainhook::detail
+
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/model/ops/impl/matrix.ipp>
+#include <trainhook/model/ops/impl/batch_matmul.ipp>
 #endif

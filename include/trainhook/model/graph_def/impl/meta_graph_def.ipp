@@ -21,7 +21,6 @@
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/model/queue_runner_def.hpp>
-#include <trainhook/model/graph_def/collection_messages.hpp>
 #include <trainhook/model/graph_def/graph_def_messages.hpp>
 #include <trainhook/model/graph_def/graph_def_writer.hpp>
 #include <trainhook/model/graph_def/node_def.hpp>

@@ -12,4 +12,3 @@
 #include <trainhook/model/graph_def/impl/meta_graph_def.ipp>
 #include <trainhook/model/graph_def/impl/node_def.ipp>
 #include <trainhook/model/graph_def/impl/tensor_proto.ipp>
-#include <trainhook/model/graph_def/impl/tensor_proto_reader.ipp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/model/ops/batch_matmul.hpp>
+#include <trainhook/model/ops/matrix.hpp>
 
 #include <algorithm>
 #include <array>

@@ -18,7 +18,6 @@
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/shape_rules.hpp>
 #include <trainhook/model/ops/array.hpp>
-#include <trainhook/model/ops/batch_matmul.hpp>
 #include <trainhook/model/ops/broadcast.hpp>
 #include <trainhook/model/ops/math.hpp>
 #include <trainhook/model/ops/slice.hpp>

@@ -14,7 +14,6 @@
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/model/ops/all_reduce.hpp>
 #include <trainhook/model/ops/array.hpp>
-#include <trainhook/model/ops/batch_matmul.hpp>
 #include <trainhook/model/ops/broadcast.hpp>
 #include <trainhook/model/ops/conv.hpp>
 #include <trainhook/model/ops/indexing.hpp>
