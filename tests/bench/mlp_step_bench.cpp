@@ -14,8 +14,8 @@
 
 #include <Eigen/Core>
 
-#include <trainhook/engine/denormals.hpp>
 #include <trainhook/engine/graph_session.hpp>
+#include <trainhook/engine/kernel_threads.hpp>
 #include <trainhook/engine/kernels.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/model/layers.hpp>

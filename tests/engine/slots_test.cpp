@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of which slots the values of a plan get, and when they are free again.
-#include <trainhook/engine/slots.hpp>
+#include <trainhook/engine/plan.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,6 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/engine/plan.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook::detail {

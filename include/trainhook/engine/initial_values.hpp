@@ -10,7 +10,7 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/engine/kernel.hpp>
-#include <trainhook/engine/node_kinds.hpp>
+#include <trainhook/engine/plan.hpp>
 #include <trainhook/graph/node.hpp>
 
 namespace trainhook::detail {

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// KernelWidth: kernels that are compiled for one width of the processor's vectors.
+/// KernelWidth: kernels that are compiled for one width of the processor's vectors. VectorKernels: those that gain from
+/// wide ones, which the compiled library has once for each width.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/engine/kernel.hpp>
-#include <trainhook/engine/kernels/vector_kernels.hpp>
+
+namespace trainhook::kernels::detail {
+
+using VectorKernels = std::array<KernelGroup, 10>;
+
+/// The groups as they are compiled here, always in the same order. It is the one function that an object for wider
+/// vectors shows the linker, there with the width at the end of its name; so it has a name that tools can write.
+extern "C" [[nodiscard]] TRAINHOOK_DECL const VectorKernels* trainhook_vector_kernels() noexcept;
+
+}  // namespace trainhook::kernels::detail
 
 namespace trainhook::detail {
 
@@ -34,4 +45,5 @@ struct KernelWidth {
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/engine/impl/kernel_width.ipp>
+#include <trainhook/engine/kernels/impl/vector_kernels.ipp>
 #endif

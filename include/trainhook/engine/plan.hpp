@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Plan: the list of steps over slots that computes a request. Frame: the memory of one run of a plan.
+/// Plan: the list of steps over slots that computes a request. Frame: the memory of one run of a plan. A slot is a
+/// place in it, reused when the value there is dead.
 #pragma once
 
 #include <atomic>
@@ -188,8 +189,35 @@ class PlanRun {
   std::optional<RunDeadline> deadline_;
 };
 
+/// Completes a plan that has its values, steps and results: finds the uses and the last step of each value, assigns
+/// slots, and lists the handles that each step releases.
+TRAINHOOK_DECL void assign_slots(Plan& plan);
+
+// The kinds of nodes that the planner itself handles.
+[[nodiscard]] TRAINHOOK_DECL bool is_variable(const Node& node) noexcept;
+[[nodiscard]] TRAINHOOK_DECL bool is_constant(const Node& node) noexcept;
+[[nodiscard]] TRAINHOOK_DECL bool is_placeholder(const Node& node) noexcept;
+
+/// True if the node passes its input on under another name.
+[[nodiscard]] TRAINHOOK_DECL bool forwards(const Node& node) noexcept;
+
+/// True if the node passes its first input on as one of two outputs, chosen by its second input.
+[[nodiscard]] TRAINHOOK_DECL bool is_switch(const Node& node) noexcept;
+
+/// True if the planner itself handles the node's op type, so that it needs no kernel.
+[[nodiscard]] TRAINHOOK_DECL bool needs_no_kernel(const Node& node) noexcept;
+
+[[nodiscard]] TRAINHOOK_DECL bool is_fed(std::span<const Output> fed, Output output) noexcept;
+
+/// Returns the variable that `output` names: an output of a VariableV2, or of an op that writes and passes it on. Null
+/// for a value.
+[[nodiscard]] TRAINHOOK_DECL const Node* variable_named_by(const KernelTable& kernels, std::span<const Output> fed,
+                                                           Output output);
+
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/engine/impl/node_kinds.ipp>
 #include <trainhook/engine/impl/plan.ipp>
+#include <trainhook/engine/impl/slots.ipp>
 #endif

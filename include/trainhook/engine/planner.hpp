@@ -16,7 +16,6 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/conditions.hpp>
 #include <trainhook/engine/kernel.hpp>
-#include <trainhook/engine/node_kinds.hpp>
 #include <trainhook/engine/plan.hpp>
 #include <trainhook/engine/schedule.hpp>
 #include <trainhook/graph/node.hpp>

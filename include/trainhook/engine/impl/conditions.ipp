@@ -10,7 +10,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/engine/node_kinds.hpp>
+#include <trainhook/engine/plan.hpp>
 
 namespace trainhook::detail {
 

@@ -12,9 +12,9 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/shape.hpp>
-#include <trainhook/engine/denormals.hpp>
 #include <trainhook/engine/initial_values.hpp>
-#include <trainhook/engine/node_kinds.hpp>
+#include <trainhook/engine/kernel_threads.hpp>
+#include <trainhook/engine/plan.hpp>
 #include <trainhook/engine/planner.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>

@@ -3,6 +3,9 @@
 
 #include <trainhook/engine/kernel_threads.hpp>
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -12,12 +15,8 @@
 #include <string_view>
 #include <system_error>
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <trainhook/core/error.hpp>
-#include <trainhook/engine/denormals.hpp>
-#include <trainhook/engine/kernels/intrinsics.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 
 #if __has_include(<Eigen/ThreadPool>)  // from Eigen 5 on
 #include <Eigen/ThreadPool>
@@ -26,6 +25,14 @@
 #endif
 
 namespace trainhook::detail {
+
+#if defined(__SSE2__)
+ScopedDenormals::ScopedDenormals(Denormals how) noexcept : before_(_mm_getcsr()) {
+  _mm_setcsr(how == Denormals::Flush ? before_ | kFlush : before_ & ~kFlush);
+}
+
+ScopedDenormals::~ScopedDenormals() { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before_ & kFlush)); }
+#endif
 
 inline constexpr std::size_t kMostThreads = 1024;
 

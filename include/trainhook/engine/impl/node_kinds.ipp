@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/engine/node_kinds.hpp>
+#include <trainhook/engine/plan.hpp>
 
 #include <algorithm>
 #include <string_view>

@@ -14,7 +14,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/engine/initial_values.hpp>
 #include <trainhook/engine/kernel_threads.hpp>
-#include <trainhook/engine/slots.hpp>
+#include <trainhook/engine/plan.hpp>
 #include <trainhook/graph/graph.hpp>
 
 namespace trainhook::detail {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/engine/node_kinds.hpp>
+#include <trainhook/engine/plan.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/variable.hpp>
 

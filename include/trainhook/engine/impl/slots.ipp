@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/engine/slots.hpp>
+#include <trainhook/engine/plan.hpp>
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,6 @@
 #endif
 
 #include <trainhook/engine/impl/conditions.ipp>
-#include <trainhook/engine/impl/denormals.ipp>
 #include <trainhook/engine/impl/eigen_session.ipp>
 #include <trainhook/engine/impl/graph_session.ipp>
 #include <trainhook/engine/impl/initial_values.ipp>

@@ -8,7 +8,7 @@
 #include <span>
 
 #include <trainhook/engine/kernel.hpp>
-#include <trainhook/engine/kernels/intrinsics.hpp>
+#include <trainhook/engine/kernels/vectors.hpp>
 
 #include <Eigen/Core>
 

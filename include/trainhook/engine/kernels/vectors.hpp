@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Vectors of the size of the processor's registers, for code that compilers do not vectorize.
+/// Vectors of the size of the processor's registers, for code that compilers do not vectorize; and the processor's
+/// intrinsics, without the warnings of g++ about its own. Include it before Eigen, which includes them.
 #pragma once
 
 #include <bit>
@@ -10,7 +11,19 @@
 #include <type_traits>
 #include <utility>
 
-#include <trainhook/engine/kernels/intrinsics.hpp>
+#if defined(__SSE2__)
+// g++ 12 takes the undefined operands of its AVX-512 intrinsics for mistakes (GCC bug 105593) and says so for each use,
+// unless that is switched off where the header is included first.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#endif
 
 namespace trainhook::kernels::detail {
 

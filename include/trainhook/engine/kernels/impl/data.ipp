@@ -19,8 +19,8 @@
 
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/data/iterator_resource.hpp>
-#include <trainhook/engine/denormals.hpp>
 #include <trainhook/engine/kernel.hpp>
+#include <trainhook/engine/kernel_threads.hpp>
 
 namespace trainhook::kernels {
 namespace detail {

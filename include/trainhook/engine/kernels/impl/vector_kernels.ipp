@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/engine/kernels/vector_kernels.hpp>
+#include <trainhook/engine/kernel_width.hpp>
 
 #include <trainhook/engine/kernels.hpp>
 
