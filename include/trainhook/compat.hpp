@@ -10,12 +10,9 @@
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/compat/looper_thread.hpp>
-#include <trainhook/compat/meta_graph_def_reader.hpp>
-#include <trainhook/compat/multi_step_stop_at_step_hook.hpp>
 #include <trainhook/compat/never_trigger_timer.hpp>
 #include <trainhook/compat/object_graph_keys.hpp>
 #include <trainhook/compat/ops.hpp>
 #include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/compat/singular_monitored_session.hpp>
-#include <trainhook/compat/stop_after_n_evals_hook.hpp>
-#include <trainhook/compat/stop_at_checkpoint_step_hook.hpp>
+#include <trainhook/compat/stop_hooks.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Calls of functions become the nodes of their bodies.
-#include <trainhook/compat/function_calls.hpp>
+#include <trainhook/compat/graph_def_rewrites.hpp>
 
 #include <cstdint>
 #include <string>

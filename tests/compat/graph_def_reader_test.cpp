@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/compat/meta_graph_def_reader.hpp>
+#include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/shape.hpp>
 

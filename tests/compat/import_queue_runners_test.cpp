@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Queue runners of graphs from files: those that can run come back, the others are named.
-#include <trainhook/compat/import_queue_runners.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 
 #include <string>
 #include <vector>
@@ -11,13 +11,11 @@
 
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
-#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/model/graph_def/graph_def_writer.hpp>
 #include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/model/ops/queue.hpp>
-#include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/testing/log_lines.hpp>
 
 namespace trainhook {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Nodes of other versions of an op type become nodes of the version that runs here.
-#include <trainhook/compat/op_versions.hpp>
+#include <trainhook/compat/graph_def_rewrites.hpp>
 
 #include <cstdint>
 #include <string>

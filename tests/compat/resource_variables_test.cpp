@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Resource variables become reference variables when they are imported.
-#include <trainhook/compat/resource_variables.hpp>
+#include <trainhook/compat/graph_def_rewrites.hpp>
 
 #include <deque>
 #include <string>
@@ -11,7 +11,6 @@
 
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/kernels.hpp>
-#include <trainhook/compat/op_versions.hpp>
 #include <trainhook/compat/ops.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/ops/state.hpp>

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/compat/stop_at_checkpoint_step_hook.hpp>
+#include <trainhook/compat/stop_hooks.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 
 #include "line_model.hpp"

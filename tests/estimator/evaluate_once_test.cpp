@@ -14,13 +14,13 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/compat/stop_hooks.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
-#include <trainhook/compat/stop_after_n_evals_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/model/layers.hpp>
 #include <trainhook/model/metrics.hpp>

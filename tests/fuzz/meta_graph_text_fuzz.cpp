@@ -4,7 +4,6 @@
 #include "fuzz.hpp"
 
 #include <trainhook/compat/import_meta_graph.hpp>
-#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/graph/graph.hpp>
 
 namespace th = trainhook;

@@ -15,7 +15,6 @@
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
-#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 

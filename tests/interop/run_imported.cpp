@@ -15,7 +15,6 @@
 #include <trainhook/checkpoint/tensor_bundle.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/compat/kernels.hpp>
-#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/compat/singular_monitored_session.hpp>

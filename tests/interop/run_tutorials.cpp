@@ -18,7 +18,6 @@
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/compat/kernels.hpp>
-#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/trainhook.hpp>
 

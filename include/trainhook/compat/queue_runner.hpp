@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// QueueRunner: threads that keep a queue of the graph filled while the session runs.
+/// QueueRunner: threads that keep a queue of the graph filled while the session runs; and their import.
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/node.hpp>
 #include <trainhook/model/queue_runner_def.hpp>
 #include <trainhook/session/coordinator.hpp>
@@ -73,6 +77,20 @@ TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordin
 
 }  // namespace trainhook
 
+namespace trainhook::detail {
+
+/// Adds the queue runners of serialized QueueRunnerDefs, whose nodes are in the graph under `prefix`. Skips those with
+/// a node that is missing or cannot run, with a warning that says why.
+/// @param source names the file
+TRAINHOOK_DECL void import_queue_runners(Graph& graph, const std::vector<std::string>& messages,
+                                         const std::string& prefix, std::string_view source);
+
+/// Records which imported queues have no queue runner, so that nothing fills them, and logs a warning with their names.
+TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation> imported, std::string_view source);
+
+}  // namespace trainhook::detail
+
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/compat/impl/queue_runner.ipp>
+#include <trainhook/compat/impl/import_queue_runners.ipp>
 #endif

@@ -13,7 +13,6 @@
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
-#include <trainhook/compat/meta_graph_def_reader.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator_resource.hpp>

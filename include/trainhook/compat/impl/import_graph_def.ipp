@@ -14,17 +14,91 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/compat/function_calls.hpp>
-#include <trainhook/compat/import_queue_runners.hpp>
-#include <trainhook/compat/op_versions.hpp>
+#include <trainhook/compat/graph_def_rewrites.hpp>
 #include <trainhook/compat/ops.hpp>
-#include <trainhook/compat/resource_variables.hpp>
-#include <trainhook/compat/unknown_nodes.hpp>
+#include <trainhook/compat/queue_runner.hpp>
+#include <trainhook/core/dtype.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/model/graph_def/node_def.hpp>
 
 namespace trainhook::detail {
+
+/// The nodes of a GraphDef that cannot run. They are imported so that the rest of the graph can be: their outputs can
+/// be fed, and nodes that do not need them run.
+class UnknownNodes {
+ public:
+  /// `extra` defines op types besides those of this library. `def` must outlive this.
+  UnknownNodes(const GraphDef& def, std::span<const OpDef> extra) : def_(&def) {
+    for (const NodeDef& node : def.nodes) {
+      if (find_op(node, extra) != nullptr) continue;
+      nodes_.push_back(&node);
+      dtypes_[node.name].resize((std::max<std::size_t>)(1, node.output_shapes.size()), DType::Invalid);
+    }
+    if (nodes_.empty()) return;
+    for (const NodeDef& node : def.nodes) add_reader(node, find_op(node, extra));
+  }
+
+  /// Returns the definition with which a node can run, or null.
+  [[nodiscard]] static const OpDef* find_op(const NodeDef& node, std::span<const OpDef> extra) {
+    const bool can_run = node.unheld_attrs.empty() && !node.attrs.contains(kCannotRun);
+    return can_run ? find_op_def(node.op, extra) : nullptr;
+  }
+
+  /// Returns the outputs of one of these nodes: at least one, and all that the file refers to. A dtype is the one that
+  /// consumers need, or Invalid.
+  [[nodiscard]] std::vector<OutputSpec> outputs(const NodeDef& node) const {
+    const std::vector<DType>& dtypes = dtypes_.at(node.name);
+    std::vector<OutputSpec> result;
+    for (std::size_t i = 0; i < dtypes.size(); ++i)
+      result.push_back({dtypes[i], i < node.output_shapes.size() ? node.output_shapes[i] : PartialShape()});
+    return result;
+  }
+
+  /// Logs the number of nodes and names the first of them, if there are any.
+  void log() const {
+    constexpr std::size_t kMostNamed = 5;
+    if (nodes_.empty()) return;
+    std::vector<std::string_view> types;
+    std::string named;
+    for (const NodeDef* node : nodes_) {
+      if (std::ranges::find(types, node->op) != types.end()) continue;
+      types.push_back(node->op);
+      if (types.size() <= kMostNamed)
+        named += fmt::format("{}{} ('{}')", types.size() > 1 ? ", " : "", node->op, node->name);
+    }
+    if (types.size() > kMostNamed) named += fmt::format(" and {} more", types.size() - kMostNamed);
+    log_warning(
+        "{}: {} of {} nodes cannot run, their op types or dtypes are not known here: {}. A run that needs one is "
+        "an error",
+        def_->source, nodes_.size(), def_->nodes.size(), named);
+  }
+
+ private:
+  void add_reader(const NodeDef& reader, const OpDef* op) {
+    std::optional<std::vector<DType>> wanted;
+    for (std::size_t i = 0; i < reader.inputs.size(); ++i) {
+      constexpr std::size_t kMostOutputs = 1 << 16;
+      const std::optional<InputName> input = parse_input_name(reader.inputs[i]);
+      if (!input || input->is_control || input->index >= kMostOutputs) continue;
+      const auto found = dtypes_.find(input->node);
+      if (found == dtypes_.end()) continue;
+      if (op != nullptr && !wanted) {
+        try {
+          wanted = input_dtypes({.type = reader.op, .name = reader.name, .attrs = reader.attrs}, *op);
+        } catch (const Error&) { wanted.emplace(); }  // adding the reader says what is wrong with it
+      }
+      std::vector<DType>& dtypes = found->second;
+      if (input->index >= dtypes.size()) dtypes.resize(input->index + 1, DType::Invalid);
+      if (wanted && i < wanted->size() && dtypes[input->index] == DType::Invalid) dtypes[input->index] = (*wanted)[i];
+    }
+  }
+
+  const GraphDef* def_;
+  std::vector<const NodeDef*> nodes_;
+  std::unordered_map<std::string_view, std::vector<DType>> dtypes_;  ///< by node, then by output
+};
 
 class GraphDefImporter {
  public:
@@ -214,8 +288,7 @@ inline std::vector<Operation> import_plain_nodes(Graph& graph, const GraphDef& d
       std::ranges::any_of(def.nodes, [](const NodeDef& node) { return find_resource_op(node.op) != nullptr; });
   if (!has_resources && !has_other_versions(def, options.op_defs))
     return GraphDefImporter(graph, def, options).import();
-  const GraphDef replaced =
-      with_served_versions(has_resources ? ResourceVariables(def).replaced() : def, options.op_defs);
+  const GraphDef replaced = with_served_versions(has_resources ? with_reference_variables(def) : def, options.op_defs);
   std::vector<Operation> operations = GraphDefImporter(graph, replaced, options).import();
   operations.resize(def.nodes.size());
   return operations;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/compat/import_queue_runners.hpp>
+#include <trainhook/compat/queue_runner.hpp>
 
 #include <algorithm>
 #include <unordered_set>
@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/compat/queue_runner.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/model/graph_def/graph_def_messages.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/compat/op_versions.hpp>
+#include <trainhook/compat/graph_def_rewrites.hpp>
 
 #include <algorithm>
 #include <array>

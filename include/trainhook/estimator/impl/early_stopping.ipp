@@ -5,8 +5,8 @@
 
 #include <utility>
 
+#include <trainhook/compat/stop_hooks.hpp>
 #include <trainhook/estimator/estimator.hpp>
-#include <trainhook/compat/stop_at_checkpoint_step_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 
 namespace trainhook::detail {

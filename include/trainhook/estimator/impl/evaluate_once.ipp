@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <trainhook/compat/stop_hooks.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -13,7 +14,6 @@
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
-#include <trainhook/compat/stop_after_n_evals_hook.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
 

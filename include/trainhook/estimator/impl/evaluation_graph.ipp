@@ -15,7 +15,7 @@
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
-#include <trainhook/compat/stop_after_n_evals_hook.hpp>
+#include <trainhook/compat/stop_hooks.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/model/metrics.hpp>

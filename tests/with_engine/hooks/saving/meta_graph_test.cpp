@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/compat/meta_graph_def_reader.hpp>
+#include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/model/graph_def/meta_graph_def.hpp>

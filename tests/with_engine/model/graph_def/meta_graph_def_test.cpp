@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/compat/meta_graph_def_reader.hpp>
+#include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>

@@ -1,21 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ResourceVariables: converts the resource variables of imported graphs to reference variables.
+/// What becomes of a GraphDef before its nodes are added: nodes of other versions of an op type become nodes of the
+/// version that runs here, bodies of functions take the place of their calls, resource variables become reference
+/// variables.
 #pragma once
 
 #include <array>
-#include <functional>
-#include <map>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/graph/node.hpp>
-#include <trainhook/model/graph_def/node_def.hpp>
+#include <trainhook/graph/op_def.hpp>
 
 namespace trainhook::detail {
+
+// In these, `extra` defines op types that stay as they are.
+
+/// Replaces nodes of other versions of an op type, mostly older ones, by nodes of the same names and results. An
+/// attribute that became an input is a constant in an additional node; these are placed after all others.
+[[nodiscard]] TRAINHOOK_DECL GraphDef with_served_versions(GraphDef def, std::span<const OpDef> extra);
+
+/// Returns whether some node of `def` would be replaced.
+[[nodiscard]] TRAINHOOK_DECL bool has_other_versions(const GraphDef& def, std::span<const OpDef> extra);
+
+/// Returns the op type that runs here in place of `type`; `type` itself if it is not another version of one.
+[[nodiscard]] TRAINHOOK_DECL std::string_view served_version(std::string_view type) noexcept;
+
+/// Replaces nodes that call functions of `def`: PartitionedCall, StatefulPartitionedCall, and those whose op type is
+/// the name of a function. The nodes of a body have names such as `call/node`, and are placed after all others. The
+/// call itself becomes the identity of the results, or a NoOp, so that its outputs keep their names. If and StatelessIf
+/// become Switch and Merge, with the bodies `if/then/node` and `if/else/node`. The result has no functions.
+///
+/// Calls of functions that are not there or return a resource, and an If whose condition is no bool, stay as they are.
+/// @throws InvalidArgumentError for a body that does not fit its call, and UnimplementedError for functions that call
+/// themselves. Source: `inline_function_utils.cc` and `lower_if_op.cc` of TensorFlow.
+[[nodiscard]] TRAINHOOK_DECL GraphDef with_inlined_functions(GraphDef def);
 
 /// An op type on resource variables, and its equivalent on reference variables.
 struct ResourceOp {
@@ -63,28 +84,12 @@ inline constexpr std::array kResourceOps{
 /// Replaces resource variables, and ops on them, by reference variables and their ops, with the same names. Reads give
 /// the same values, in the order that control inputs define: the attribute `kReadsOnce` makes each read keep its value.
 /// Nodes that pass a handle on, as `tf.cond` does, pass the reference on.
-class ResourceVariables {
- public:
-  explicit ResourceVariables(GraphDef def) : def_(std::move(def)) {}
-
-  [[nodiscard]] TRAINHOOK_DECL GraphDef replaced() &&;
-
- private:
-  TRAINHOOK_DECL void replace(NodeDef& node, const ResourceOp& op);
-  TRAINHOOK_DECL void pass_reference(NodeDef& node);
-  TRAINHOOK_DECL static bool passes_handle(const NodeDef& node);
-
-  /// Returns the dtype of the variable whose handle an input is, or null.
-  [[nodiscard]] TRAINHOOK_DECL const AttrValue* dtype_of(const NodeDef& reader) const;
-  TRAINHOOK_DECL static void erase(NodeDef& node, std::string_view key);
-
-  GraphDef def_;
-  std::map<std::string, AttrValue, std::less<>> dtypes_;            // of variables
-  std::map<std::string, std::string, std::less<>> passed_handles_;  // by the node that passes it on
-};
+[[nodiscard]] TRAINHOOK_DECL GraphDef with_reference_variables(GraphDef def);
 
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/compat/impl/op_versions.ipp>
+#include <trainhook/compat/impl/function_calls.ipp>
 #include <trainhook/compat/impl/resource_variables.ipp>
 #endif
