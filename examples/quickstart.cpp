@@ -16,7 +16,7 @@
 #include <trainhook/engine.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/media/fashion_mnist.hpp>
+#include <trainhook/media/mnist.hpp>
 #include <trainhook/trainhook.hpp>
 
 #include "synthetic_images.hpp"

@@ -4,9 +4,8 @@
 #pragma once
 
 #include <trainhook/media/batch_summary.hpp>
-#include <trainhook/media/fashion_mnist.hpp>
 #include <trainhook/media/gzip.hpp>
-#include <trainhook/media/idx.hpp>
 #include <trainhook/media/loop_summaries.hpp>
+#include <trainhook/media/mnist.hpp>
 #include <trainhook/media/png.hpp>
 #include <trainhook/media/wav.hpp>

@@ -11,7 +11,6 @@
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/process_faults.hpp>
 #include <trainhook/testing/recording_hook.hpp>
-#include <trainhook/testing/recording_listener.hpp>
 #include <trainhook/testing/recording_writer.hpp>
 #include <trainhook/testing/resume_auditor.hpp>
 #include <trainhook/testing/run_steps.hpp>

@@ -8,7 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include <trainhook/data/dataset.hpp>
-#include <trainhook/media/fashion_mnist.hpp>
+#include <trainhook/media/mnist.hpp>
 
 #include "record.hpp"
 

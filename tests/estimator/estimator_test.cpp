@@ -22,7 +22,7 @@
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
 #include <trainhook/testing/log_lines.hpp>
-#include <trainhook/testing/recording_listener.hpp>
+#include <trainhook/testing/recording_hook.hpp>
 #include <trainhook/testing/recording_writer.hpp>
 
 #include "line_model.hpp"

@@ -3,7 +3,7 @@
 /// Fuzzes IDX files, plain and compressed.
 #include "fuzz.hpp"
 
-#include <trainhook/media/idx.hpp>
+#include <trainhook/media/mnist.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 namespace th = trainhook;

@@ -15,7 +15,7 @@
 #include <trainhook/engine.hpp>
 #include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/hooks/hooks.hpp>
-#include <trainhook/media/fashion_mnist.hpp>
+#include <trainhook/media/mnist.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/trainhook.hpp>
 

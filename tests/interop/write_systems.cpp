@@ -23,7 +23,6 @@
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/compat/singular_monitored_session.hpp>
 #include <trainhook/testing/recording_hook.hpp>
-#include <trainhook/testing/recording_listener.hpp>
 #include <trainhook/trainhook.hpp>
 
 namespace {

@@ -23,7 +23,7 @@
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
-#include <trainhook/testing/recording_listener.hpp>
+#include <trainhook/testing/recording_hook.hpp>
 #include <trainhook/testing/recording_writer.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 

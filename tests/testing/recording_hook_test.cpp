@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RecordingHook: what it writes down, and how it misbehaves.
+/// RecordingHook and RecordingListener: what they write down, and how they misbehave.
 #include <trainhook/testing/recording_hook.hpp>
 
 #include <memory>
@@ -76,6 +76,32 @@ TEST_F(RecordingHookTest, WritesDownFailuresAndTheEndByAnError) {
   EXPECT_THROW(one.run(script.train()), std::runtime_error);
   one.abort(std::make_exception_ptr(AbortedError("over")));
   EXPECT_EQ(trace->take(), "hook.before_run 0\nhook.after_run 0\nhook.on_run_failed 0: no\nhook.abort Aborted: over\n");
+}
+
+TEST(RecordingListener, WritesDownEveryCallback) {
+  const auto trace = std::make_shared<Trace>();
+  RecordingListener listener(trace, "a");
+  Script script;
+  ScriptedSession session(script);
+  listener.begin();
+  listener.before_save(session, 4);
+  listener.save_failed(session, 4, std::make_exception_ptr(DataLossError("gone")));
+  listener.save_failed(session, 5, std::make_exception_ptr(std::runtime_error("odd")));
+  EXPECT_FALSE(listener.after_save(session, 6));
+  listener.end(session, 6);
+  EXPECT_EQ(trace->lines(),
+            "a.begin\na.before_save 4\na.save_failed 4: DataLoss\na.save_failed 5: odd\na.after_save 6\na.end 6\n");
+}
+
+TEST(RecordingListener, DoesWhatItIsTold) {
+  RecordingListener listener(std::make_shared<Trace>());
+  Script script;
+  ScriptedSession session(script);
+  listener.stop_after = 2;
+  listener.act["before_save 3"] = [] { throw UnknownError("fails"); };
+  EXPECT_TRUE(listener.after_save(session, 2));
+  EXPECT_FALSE(listener.after_save(session, 3));
+  EXPECT_THROW(listener.before_save(session, 3), UnknownError);
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Estimator: trains, evaluates and predicts with a model that a function builds.
+/// Estimator: trains, evaluates and predicts with a model that a function builds. Predictions: one element after
+/// another.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,17 +18,52 @@
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/estimator/built_model.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/estimator/evaluation_graph.hpp>
 #include <trainhook/estimator/model_fn.hpp>
-#include <trainhook/estimator/predictions.hpp>
-#include <trainhook/estimator/run_config.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
 #include <trainhook/hooks/saving/checkpoint_saver_options.hpp>
 #include <trainhook/monitored/session_creator.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook {
+
+/// The values for one element or one batch, by the names of the predictions.
+using Prediction = std::map<std::string, Tensor, std::less<>>;
+
+/// A single-pass range, the result of `Estimator::predict`. Owns the session that computes it.
+class Predictions {
+ public:
+  /// @param next returns the next prediction, or null after the last; the result is valid until the next call
+  explicit Predictions(std::function<const Prediction*()> next) : next_(std::move(next)) {}
+
+  /// The next prediction, valid until the next call; null after the last, when the session has ended.
+  [[nodiscard]] const Prediction* next() { return next_(); }
+
+  class Iterator {
+   public:
+    using value_type = Prediction;
+    using difference_type = std::ptrdiff_t;
+
+    explicit Iterator(Predictions& from) : from_(&from), now_(from.next()) {}
+    const Prediction& operator*() const noexcept { return *now_; }
+    Iterator& operator++() {
+      now_ = from_->next();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const Iterator& it, std::default_sentinel_t) noexcept { return it.now_ == nullptr; }
+
+   private:
+    Predictions* from_;
+    const Prediction* now_;
+  };
+  [[nodiscard]] Iterator begin() { return Iterator(*this); }
+  [[nodiscard]] static std::default_sentinel_t end() noexcept { return {}; }
+
+ private:
+  std::function<const Prediction*()> next_;
+};
 
 /// Set `steps` or `max_steps`, or neither to train until the input ends or a hook requests a stop.
 struct TrainOptions {

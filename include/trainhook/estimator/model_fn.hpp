@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ModelFn and InputFn: the functions that build an Estimator's model and input.
+/// What a program gives an Estimator: ModelFn and InputFn, the functions that build its model and input, and RunConfig:
+/// where and how often it saves, and its task in a job.
 #pragma once
 
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/data/dataset.hpp>
@@ -23,6 +27,8 @@
 
 namespace trainhook {
 
+class Clock;
+class FileSystem;
 class Scaffold;
 
 /// The purpose of a model. Source: TensorFlow's `ModeKeys`.
@@ -108,6 +114,27 @@ class InputFn {
   [[nodiscard]] TRAINHOOK_DECL static std::vector<Output> components_of(Graph& graph, const Dataset& dataset);
 
   std::function<std::vector<Output>(Graph&)> build_;
+};
+
+/// Source: TensorFlow's `RunConfig`. A period of 0 turns the feature off.
+struct RunConfig {
+  std::string model_dir{};          ///< for checkpoints and events of training; empty: a temporary one
+  std::int64_t tf_random_seed = 1;  ///< of every graph that the estimator creates
+  std::int64_t save_summary_steps = 100;
+  OptionalDuration save_checkpoints_secs{};  ///< if neither period is given: every 600 s
+  std::optional<std::int64_t> save_checkpoints_steps{};
+  int keep_checkpoint_max = 5;                    ///< 0 keeps all
+  double keep_checkpoint_every_n_hours = 10'000;  ///< keeps the first one of each so many hours permanently
+  bool save_command_line = true;                  ///< also writes the program's arguments to `run.pbtxt`
+  std::int64_t log_step_count_steps = 100;        ///< the period of logging loss and steps per second
+  std::string task_type = "worker";               ///< "chief", "worker" or "evaluator"
+  std::int64_t task_id = 0;
+  std::int64_t num_worker_replicas = 1;  ///< the number of training tasks, including the chief
+  FileSystem* file_system = nullptr;     ///< null: the disk; must outlive the estimator
+  Clock* clock = nullptr;                ///< null: the system's clock; must outlive the estimator
+
+  /// True if this task saves the model: it is the only one, or the chief.
+  [[nodiscard]] bool is_chief() const noexcept { return num_worker_replicas <= 1 || task_type == "chief"; }
 };
 
 }  // namespace trainhook

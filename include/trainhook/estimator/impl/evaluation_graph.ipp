@@ -9,20 +9,38 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/compat/stop_hooks.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/real_numbers.hpp>
+#include <trainhook/estimator/evaluate_once.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/hooks/signal_hook.hpp>
-#include <trainhook/compat/stop_hooks.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/model/metrics.hpp>
-#include <trainhook/estimator/evaluate_once.hpp>
 #include <trainhook/session/hook_services.hpp>
 
 namespace trainhook::detail {
+
+FileSystem& ModelSource::file_system() const { return *config.file_system; }
+
+CheckpointSource ModelSource::checkpoint_for(const CheckpointSource& wanted, std::string_view purpose) const {
+  if (!wanted.empty()) return wanted;
+  if (auto newest = latest_checkpoint(file_system(), config.model_dir)) return *std::move(newest);
+  log_info("Could not find trained model in model_dir: {}, running initialization to {}.", config.model_dir, purpose);
+  return {};
+}
+
+BuiltModel::BuiltModel(const ModelSource& source, const InputFn& input_fn, ModeKeys mode)
+    : graph(std::make_unique<Graph>()) {
+  graph->set_random_seed(source.config.tf_random_seed);
+  get_or_create_global_step(*graph);
+  spec = source.model_fn({.graph = *graph, .mode = mode, .components = input_fn(*graph)});
+  spec.validate(mode);
+}
 
 EvaluationGraph::EvaluationGraph(const ModelSource& source, const InputFn& input_fn, std::optional<std::int64_t> steps,
                                  HookList hooks)

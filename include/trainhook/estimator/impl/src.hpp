@@ -7,7 +7,6 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/estimator/impl/built_model.ipp>
 #include <trainhook/estimator/impl/early_stopping.ipp>
 #include <trainhook/estimator/impl/estimator.ipp>
 #include <trainhook/estimator/impl/evaluate_once.ipp>

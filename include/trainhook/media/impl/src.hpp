@@ -8,8 +8,7 @@
 #endif
 
 #include <trainhook/media/impl/batch_summary.ipp>
-#include <trainhook/media/impl/fashion_mnist.ipp>
 #include <trainhook/media/impl/gzip.ipp>
-#include <trainhook/media/impl/idx.ipp>
+#include <trainhook/media/impl/mnist.ipp>
 #include <trainhook/media/impl/png.ipp>
 #include <trainhook/media/impl/wav.ipp>

@@ -14,7 +14,6 @@
 #include <trainhook/testing/impl/memory_file_system.ipp>
 #include <trainhook/testing/impl/process_faults.ipp>
 #include <trainhook/testing/impl/recording_hook.ipp>
-#include <trainhook/testing/impl/recording_listener.ipp>
 #include <trainhook/testing/impl/recording_writer.ipp>
 #include <trainhook/testing/impl/resume_auditor.ipp>
 #include <trainhook/testing/impl/run_steps.ipp>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// IDX files, the format of MNIST and Fashion-MNIST, plain or compressed with gzip.
+/// IDX files, the format of MNIST and Fashion-MNIST, plain or compressed with gzip. fashion_mnist: the latter as a
+/// dataset with random access, kept as bytes and converted to floats per batch.
 #pragma once
 
 #include <string>
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/data/dataset.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 
@@ -40,8 +42,16 @@ struct FashionMnist {
   return load_fashion_mnist(split, fashion_mnist_directory());
 }
 
+/// One split of Fashion-MNIST in the order of its files. An element is an image, float32 [784] in [0, 1], and a label,
+/// int64 from 0 to 9.
+/// @throws NotFoundError or DataLossError, naming the file.
+[[nodiscard]] TRAINHOOK_DECL Dataset fashion_mnist(const std::string& directory, Split split,
+                                                   FileSystem& file_system = posix_file_system());
+/// The same from the directory in which it is installed.
+[[nodiscard]] inline Dataset fashion_mnist(Split split) { return fashion_mnist(fashion_mnist_directory(), split); }
+
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/media/impl/idx.ipp>
+#include <trainhook/media/impl/mnist.ipp>
 #endif
