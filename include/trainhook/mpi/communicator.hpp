@@ -12,7 +12,7 @@
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
-#include <trainhook/mpi/calls.hpp>
+#include <trainhook/mpi/roll_call.hpp>
 
 namespace trainhook::mpi {
 

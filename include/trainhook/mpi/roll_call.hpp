@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RollCall: finds out which ranks of a job are missing while others wait for them.
+/// What all calls of MPI need: errors as exceptions, the end of the job, and RollCall, which finds out which ranks of a
+/// job are missing while others wait for them.
 #pragma once
 
 #include <array>
@@ -15,6 +16,15 @@
 #include <trainhook/core/linkage.hpp>
 
 namespace trainhook::mpi::detail {
+
+/// True after MPI was initialized and before it is finalized.
+[[nodiscard]] TRAINHOOK_DECL bool is_running() noexcept;
+
+/// Throws an InternalError with MPI's own words, unless `code` is MPI_SUCCESS.
+TRAINHOOK_DECL void expect_success(int code, const char* call, int rank);
+
+/// Logs `why` and ends all processes of the job, also those that do not answer.
+[[noreturn]] TRAINHOOK_DECL void end_job(int rank, std::string_view why) noexcept;
 
 /// A rank that has waited for long asks all others. Those that wait as well answer with the call in which they wait;
 /// a rank that does not answer is missing: it computes, hangs or is dead. No call waits for another rank.

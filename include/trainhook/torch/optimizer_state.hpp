@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Where LibTorch's optimizers keep their state, and the options of their groups as state of a loop.
+/// Where LibTorch's optimizers keep their state, and the options of their groups as state of a loop; and the state of
+/// LBFGS, which has one for all parameters.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <torch/optim.h>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/loop/loop_session.hpp>
@@ -149,4 +151,12 @@ void add_options(LoopSession& loop, std::string_view name, optim::Optimizer& opt
   }
 }
 
+/// See `add_optimizer`.
+TRAINHOOK_DECL void add_lbfgs(LoopSession& loop, std::string_view name, ::torch::optim::LBFGS& optimizer,
+                              Snapshots snapshots);
+
 }  // namespace trainhook::libtorch::detail
+
+#ifndef TRAINHOOK_SEPARATE_COMPILATION
+#include <trainhook/torch/impl/lbfgs.ipp>
+#endif

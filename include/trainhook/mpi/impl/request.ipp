@@ -12,7 +12,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/mpi/calls.hpp>
 #include <trainhook/mpi/roll_call.hpp>
 
 namespace trainhook::mpi::detail {

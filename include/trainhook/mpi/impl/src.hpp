@@ -10,7 +10,6 @@
 #include <trainhook/mpi/impl/all_reduce.ipp>
 #include <trainhook/mpi/impl/background_sum.ipp>
 #include <trainhook/mpi/impl/broadcast_global_variables_hook.ipp>
-#include <trainhook/mpi/impl/calls.ipp>
 #include <trainhook/mpi/impl/collective.ipp>
 #include <trainhook/mpi/impl/communicator.ipp>
 #include <trainhook/mpi/impl/distributed_optimizer.ipp>
@@ -18,5 +17,4 @@
 #include <trainhook/mpi/impl/roll_call.ipp>
 #include <trainhook/mpi/impl/runtime.ipp>
 #include <trainhook/mpi/impl/shard_globally.ipp>
-#include <trainhook/mpi/impl/vote_exchange.ipp>
 #include <trainhook/mpi/impl/watchdog.ipp>

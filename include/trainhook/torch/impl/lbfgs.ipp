@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/torch/lbfgs.hpp>
+#include <trainhook/torch/optimizer_state.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -17,7 +17,6 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/loop/state_binding.hpp>
-#include <trainhook/torch/optimizer_state.hpp>
 #include <trainhook/torch/tensors.hpp>
 
 namespace trainhook::libtorch::detail {

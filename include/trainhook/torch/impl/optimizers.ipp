@@ -24,7 +24,6 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/loop/state_binding.hpp>
-#include <trainhook/torch/lbfgs.hpp>
 #include <trainhook/torch/modules.hpp>
 #include <trainhook/torch/optimizer_state.hpp>
 #include <trainhook/torch/tensors.hpp>
