@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Tests of event files: their names, their first record, and giving one up.
+/// Tests of batches of events, and of event files: their names, their first record, and giving one up.
 #include <trainhook/events/event_file.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <expect_error.hpp>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <temporary_folder.hpp>
+#include <vector>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <string>
-#include <vector>
-
-#include <expect_error.hpp>
-#include <temporary_folder.hpp>
-
 #include <trainhook/core/error.hpp>
+#include <trainhook/events/event_message.hpp>
+#include <trainhook/events/summary.hpp>
 #include <trainhook/io/posix_file_system.hpp>
+#include <trainhook/io/records.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
@@ -187,6 +191,66 @@ TEST(EventFile, ReportsWhatClosingReports) {
   faulty.fail_at(testing::FileOperation::Close, 1);
   EXPECT_THROW(file.close(), ResourceExhaustedError);
   file.close();
+}
+
+std::string records_of(const detail::EventBatch& batch) {
+  std::string records;
+  batch.append_records(records);
+  return records;
+}
+
+std::string record_of(const std::string& event) {
+  std::string record;
+  detail::append_record(record, event);
+  return record;
+}
+
+TEST(EventBatch, FramesEncodedEventsAndHistogramsInOrder) {
+  detail::EventBatch batch;
+  batch.add_encoded([](std::string& bytes) { bytes += "first"; });
+  batch.add_histogram({.wall_time = 1.5, .step = 3, .tag = "w", .values = Tensor::of<float>({1, 2})});
+  batch.add_encoded([](std::string& bytes) { bytes += "last"; });
+  EXPECT_EQ(batch.size(), 3U);
+  EXPECT_EQ(batch.byte_size(), 5U + 8U + 4U);
+  std::string histogram;
+  detail::append_event(histogram,
+                       {.wall_time = 1.5,
+                        .step = 3,
+                        .summary = histogram_summary("w", std::span<const float>(std::vector<float>{1, 2}))});
+  EXPECT_EQ(records_of(batch), record_of("first") + record_of(histogram) + record_of("last"));
+}
+
+TEST(EventBatch, KeepsNoTraceOfAnEventThatFailedHalfWay) {
+  detail::EventBatch batch;
+  batch.add_encoded([](std::string& bytes) { bytes += "first"; });
+  const auto fail = [](std::string& bytes) {
+    bytes += "half";
+    throw InvalidArgumentError("no tag");
+  };
+  EXPECT_THROW(batch.add_encoded(fail), InvalidArgumentError);
+  batch.add_encoded([](std::string& bytes) { bytes += "last"; });
+  EXPECT_EQ(records_of(batch), record_of("first") + record_of("last"));
+}
+
+TEST(EventBatch, GivesBackTheMemoryOfALargeEvent) {
+  std::string bytes(std::size_t{5} << 20, 'x');
+  detail::clear_events(bytes);
+  EXPECT_TRUE(bytes.empty());
+  EXPECT_LT(bytes.capacity(), 100U);
+  bytes.assign(1000, 'x');
+  detail::clear_events(bytes);
+  EXPECT_TRUE(bytes.empty());
+  EXPECT_GE(bytes.capacity(), 1000U);
+}
+
+TEST(EventBatch, IsEmptyOnceCleared) {
+  detail::EventBatch batch;
+  batch.add_encoded([](std::string& bytes) { bytes += std::string(8U << 20, 'x'); });
+  batch.add_histogram({.tag = "w", .values = Tensor::of<float>({1, 2})});
+  batch.clear();
+  EXPECT_TRUE(batch.empty());
+  EXPECT_EQ(batch.byte_size(), 0U);
+  EXPECT_EQ(records_of(batch), "");
 }
 
 }  // namespace

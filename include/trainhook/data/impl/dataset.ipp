@@ -5,7 +5,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/dataset_node.hpp>
-#include <trainhook/data/functional.hpp>
 #include <trainhook/data/selection.hpp>
 #include <trainhook/data/shuffle.hpp>
 #include <trainhook/data/sources.hpp>

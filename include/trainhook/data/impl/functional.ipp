@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/data/functional.hpp>
+#include <trainhook/data/stages.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -20,7 +20,6 @@
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/events/event_file.hpp>
 #include <trainhook/events/event_message.hpp>
-#include <trainhook/events/event_queue.hpp>
 #include <trainhook/events/histogram.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/posix_file_system.hpp>

@@ -10,7 +10,6 @@
 #include <trainhook/events/impl/dashboard_summaries.ipp>
 #include <trainhook/events/impl/event_file.ipp>
 #include <trainhook/events/impl/event_message.ipp>
-#include <trainhook/events/impl/event_queue.ipp>
 #include <trainhook/events/impl/event_reader.ipp>
 #include <trainhook/events/impl/file_writer.ipp>
 #include <trainhook/events/impl/file_writer_cache.ipp>

@@ -18,7 +18,6 @@
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/loop/bound_state.hpp>
 #include <trainhook/loop/node_values.hpp>
-#include <trainhook/loop/variable_binding.hpp>
 #include <trainhook/session/session_like.hpp>
 
 namespace trainhook::detail {

@@ -13,4 +13,3 @@
 #include <trainhook/loop/impl/variable_memory.ipp>
 #include <trainhook/loop/impl/state_binding.ipp>
 #include <trainhook/loop/impl/state_form.ipp>
-#include <trainhook/loop/impl/variable_binding.ipp>

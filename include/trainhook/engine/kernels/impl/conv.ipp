@@ -15,7 +15,6 @@
 #include <trainhook/engine/kernels/convolution.hpp>
 #include <trainhook/engine/kernels/eigen_maps.hpp>
 #include <trainhook/engine/kernels/gathered_product.hpp>
-#include <trainhook/engine/kernels/image_gradient.hpp>
 #include <trainhook/engine/kernels/windows.hpp>
 
 namespace trainhook::kernels {
