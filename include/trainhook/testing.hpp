@@ -15,4 +15,3 @@
 #include <trainhook/testing/resume_auditor.hpp>
 #include <trainhook/testing/run_steps.hpp>
 #include <trainhook/testing/scripted_session.hpp>
-#include <trainhook/testing/unusual_systems.hpp>

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <trainhook/torch/data_loader.hpp>
-#include <trainhook/torch/generators.hpp>
 #include <trainhook/torch/modules.hpp>
 #include <trainhook/torch/optimizers.hpp>
 #include <trainhook/torch/sampler.hpp>

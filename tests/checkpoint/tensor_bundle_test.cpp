@@ -15,7 +15,7 @@
 #include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/tables.hpp>
 
 #include "temporary_folder.hpp"
 

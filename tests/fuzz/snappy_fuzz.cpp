@@ -3,7 +3,7 @@
 /// Fuzzes Snappy by itself, where every byte is one of the format's.
 #include "fuzz.hpp"
 
-#include <trainhook/io/table_reader.hpp>
+#include <trainhook/io/tables.hpp>
 
 #include "hex.hpp"
 

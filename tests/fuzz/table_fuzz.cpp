@@ -3,7 +3,7 @@
 /// Fuzzes table files, which indexes of checkpoints are, plain and packed.
 #include "fuzz.hpp"
 
-#include <trainhook/io/table_reader.hpp>
+#include <trainhook/io/tables.hpp>
 
 #include "packed_table.hpp"
 

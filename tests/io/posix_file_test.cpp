@@ -17,7 +17,7 @@
 #include <temporary_folder.hpp>
 
 #include <trainhook/testing/log_lines.hpp>
-#include <trainhook/testing/unusual_systems.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 namespace trainhook::detail {
 namespace {

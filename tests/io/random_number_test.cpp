@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <trainhook/testing/unusual_systems.hpp>
+#include <trainhook/testing/process_faults.hpp>
 
 namespace trainhook::detail {
 namespace {

@@ -10,9 +10,7 @@
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/io/crc32c.hpp>
-#include <trainhook/io/table_format.hpp>
-#include <trainhook/io/table_reader.hpp>
-#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/tables.hpp>
 
 namespace trainhook::support {
 

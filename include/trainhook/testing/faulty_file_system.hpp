@@ -79,7 +79,7 @@ inline constexpr std::size_t kFileOperations = 22;
 /// For tests of failing disks. Operations are numbered from 1 in the order of their calls. If `exists` or
 /// `is_directory` is to fail with NotFound, it returns false instead, as on a network disk whose cache is stale. If the
 /// sync of a file failed, its later operations fail, too, as on the machine's disk. Several threads may use it;
-/// configure it before they start. For calls of the operating system below a FileSystem, see `unusual_systems.hpp`.
+/// configure it before they start. For calls of the operating system below a FileSystem, see `process_faults.hpp`.
 class FaultyFileSystem final : public FileSystem {
  public:
   TRAINHOOK_DECL explicit FaultyFileSystem(FileSystem& inner);

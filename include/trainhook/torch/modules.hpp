@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// add_module: the parameters and buffers of a LibTorch module as variables of a loop.
+/// add_module: the parameters and buffers of a LibTorch module as variables of a loop. add_generators: LibTorch's
+/// random numbers, of dropout and initial values, continue after a resume.
 #pragma once
 
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/ivalue.h>  // before others of LibTorch 1.13, for clang
 #include <torch/nn/module.h>
 
@@ -50,6 +52,14 @@ using NamedTensors = std::vector<std::pair<std::string, ::torch::Tensor>>;
 [[nodiscard]] TRAINHOOK_DECL ::torch::Tensor find_tensor(const ::torch::nn::Module& module, std::string_view name);
 
 }  // namespace detail
+
+/// Saves and restores a generator.
+TRAINHOOK_DECL void add_generator(LoopSession& loop, std::string_view name, ::at::Generator generator);
+
+/// Saves and restores the default generator of the CPU, called `<name>/cpu`, and of each CUDA device that the program
+/// has, called `<name>/cuda_<number>`.
+TRAINHOOK_DECL void add_generators(LoopSession& loop, std::string_view name = "torch_generators");
+
 }  // namespace trainhook::libtorch
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -12,8 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/table_reader.hpp>
-#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/tables.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

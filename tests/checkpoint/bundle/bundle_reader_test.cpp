@@ -18,7 +18,7 @@
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
-#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/tables.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 #include "damage.hpp"

@@ -14,7 +14,7 @@
 #include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/crc32c.hpp>
-#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/tables.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 

@@ -15,7 +15,7 @@
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/io/table_reader.hpp>
+#include <trainhook/io/tables.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>

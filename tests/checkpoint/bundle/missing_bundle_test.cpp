@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
-#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/tables.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 
 namespace trainhook {

@@ -17,6 +17,5 @@
 #include <trainhook/io/impl/process_identity.ipp>
 #include <trainhook/io/impl/random_number.ipp>
 #include <trainhook/io/impl/records.ipp>
-#include <trainhook/io/impl/table_reader.ipp>
-#include <trainhook/io/impl/table_writer.ipp>
+#include <trainhook/io/impl/tables.ipp>
 #include <trainhook/io/impl/whole_file.ipp>

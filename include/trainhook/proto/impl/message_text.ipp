@@ -13,8 +13,7 @@
 
 #include <trainhook/core/coding.hpp>
 #include <trainhook/core/error.hpp>
-#include <trainhook/proto/text_proto_parser.hpp>
-#include <trainhook/proto/text_proto_printer.hpp>
+#include <trainhook/proto/text_proto.hpp>
 #include <trainhook/proto/wire.hpp>
 
 namespace trainhook::detail {

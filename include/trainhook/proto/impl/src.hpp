@@ -9,6 +9,5 @@
 
 #include <trainhook/proto/impl/message_text.ipp>
 #include <trainhook/proto/impl/shared_messages.ipp>
-#include <trainhook/proto/impl/text_proto_parser.ipp>
-#include <trainhook/proto/impl/text_proto_printer.ipp>
+#include <trainhook/proto/impl/text_proto.ipp>
 #include <trainhook/proto/impl/wire.ipp>

@@ -18,4 +18,3 @@
 #include <trainhook/testing/impl/resume_auditor.ipp>
 #include <trainhook/testing/impl/run_steps.ipp>
 #include <trainhook/testing/impl/scripted_session.ipp>
-#include <trainhook/testing/impl/unusual_systems.ipp>

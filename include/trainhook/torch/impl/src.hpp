@@ -7,7 +7,6 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
-#include <trainhook/torch/impl/generators.ipp>
 #include <trainhook/torch/impl/lbfgs.ipp>
 #include <trainhook/torch/impl/modules.ipp>
 #include <trainhook/torch/impl/optimizers.ipp>

@@ -14,7 +14,7 @@
 #include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/table_reader.hpp>
+#include <trainhook/io/tables.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace trainhook::detail {

@@ -19,7 +19,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/io/crc32c.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/table_reader.hpp>
+#include <trainhook/io/tables.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace trainhook {

@@ -15,8 +15,7 @@
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
-#include <trainhook/io/table_reader.hpp>
-#include <trainhook/io/table_writer.hpp>
+#include <trainhook/io/tables.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 namespace trainhook {

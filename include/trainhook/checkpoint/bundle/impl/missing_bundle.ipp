@@ -12,7 +12,7 @@
 #include <trainhook/checkpoint/bundle/tensor_bundle_format.hpp>
 #include <trainhook/core/coding.hpp>
 #include <trainhook/io/path.hpp>
-#include <trainhook/io/table_format.hpp>
+#include <trainhook/io/tables.hpp>
 
 namespace trainhook::detail {
 

@@ -15,7 +15,7 @@
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/proto/message_text.hpp>
-#include <trainhook/proto/text_proto_printer.hpp>
+#include <trainhook/proto/text_proto.hpp>
 
 namespace trainhook::detail {
 
