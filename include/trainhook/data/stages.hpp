@@ -26,20 +26,6 @@ struct MapCall {
   [[nodiscard]] TRAINHOOK_DECL Element operator()(Element element) const;
 };
 
-class MapStream final : public ElementStream {
- public:
-  TRAINHOOK_DECL MapStream(std::unique_ptr<ElementStream> input, std::shared_ptr<const MapCall> call, bool stateful);
-  TRAINHOOK_DECL bool next(Element& element) override;
-  TRAINHOOK_DECL std::int64_t advance(std::int64_t count) override;
-  void save(StateWriter& writer) override { input_->save(writer); }
-  void restore(StateReader& reader) override { input_->restore(reader); }
-
- private:
-  std::unique_ptr<ElementStream> input_;
-  std::shared_ptr<const MapCall> call_;
-  bool stateful_;
-};
-
 class MapNode final : public DatasetNode {
  public:
   TRAINHOOK_DECL MapNode(NodePtr input, MapFunction function, ElementSpec spec, bool stateful);

@@ -81,11 +81,6 @@ TRAINHOOK_DECL std::uint64_t next_event_file_number() noexcept;
 /// `events.out.tfevents.<seconds, ten digits>.<host>.<pid>.<number><suffix>`
 TRAINHOOK_DECL std::string event_file_name(std::int64_t seconds, std::string_view host, std::string_view suffix);
 
-/// The seconds for the name of a new event file: the time, or more if `names` has files whose names would come after
-/// it. TensorBoard reads files in the order of their names and never goes back to an earlier one.
-[[nodiscard]] TRAINHOOK_DECL std::int64_t event_file_seconds(const std::vector<std::string>& names,
-                                                             double wall_seconds);
-
 /// The first write creates the file. After a failed write, the next one creates another file, because readers stop at a
 /// torn record. So does a write that finds that the file was removed or replaced, with a warning. Not thread-safe.
 class EventFile {

@@ -53,9 +53,6 @@ class FileDescriptor {
 TRAINHOOK_DECL FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path, int flags,
                                               unsigned permissions = 0666);
 
-/// The error number, or 0.
-[[nodiscard]] TRAINHOOK_DECL int sync_descriptor(int descriptor) noexcept;
-
 /// Says once that a directory cannot be synced, if its file system or its permissions do not allow it. @throws
 /// `throw_errno`.
 TRAINHOOK_DECL void sync_posix_directory(const PosixPath& path);

@@ -23,9 +23,6 @@
 namespace trainhook {
 namespace detail {
 
-/// A hyperparameter as a scalar of the graph. Constants are float32 whatever the variables' dtype is, as in TensorFlow.
-TRAINHOOK_DECL Output hyper_parameter(Graph& graph, const Operand& value, std::string_view name);
-
 inline constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace detail

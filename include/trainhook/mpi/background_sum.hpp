@@ -22,9 +22,6 @@
 
 namespace trainhook::mpi::detail {
 
-/// @throws InvalidArgumentError for elements that MPI does not add up.
-[[nodiscard]] TRAINHOOK_DECL MPI_Datatype mpi_type(DType dtype);
-
 inline constexpr std::size_t kLongestPart = std::size_t{1} << 28;  // MPI counts with int
 
 /// Starts to replace each element on every rank by its sum over all ranks. The memory must live until all requests are

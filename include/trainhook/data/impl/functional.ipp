@@ -39,18 +39,27 @@ class MappedRows final : public BasicRows {
   std::shared_ptr<const MapCall> call_;
 };
 
-MapStream::MapStream(std::unique_ptr<ElementStream> input, std::shared_ptr<const MapCall> call, bool stateful)
-    : input_(std::move(input)), call_(std::move(call)), stateful_(stateful) {}
+class MapStream final : public ElementStream {
+ public:
+  MapStream(std::unique_ptr<ElementStream> input, std::shared_ptr<const MapCall> call, bool stateful)
+      : input_(std::move(input)), call_(std::move(call)), stateful_(stateful) {}
 
-bool MapStream::next(Element& element) {
-  if (!input_->next(element)) return false;
-  element = (*call_)(std::move(element));
-  return true;
-}
+  bool next(Element& element) override {
+    if (!input_->next(element)) return false;
+    element = (*call_)(std::move(element));
+    return true;
+  }
+  std::int64_t advance(std::int64_t count) override {
+    return stateful_ ? ElementStream::advance(count) : input_->advance(count);
+  }
+  void save(StateWriter& writer) override { input_->save(writer); }
+  void restore(StateReader& reader) override { input_->restore(reader); }
 
-std::int64_t MapStream::advance(std::int64_t count) {
-  return stateful_ ? ElementStream::advance(count) : input_->advance(count);
-}
+ private:
+  std::unique_ptr<ElementStream> input_;
+  std::shared_ptr<const MapCall> call_;
+  bool stateful_;
+};
 
 inline std::string stateful_line(std::string_view stage) {
   return fmt::format("{}: its function was declared stateful, and what it remembers is not saved", stage);

@@ -92,7 +92,9 @@ std::string event_file_name(std::int64_t seconds, std::string_view host, std::st
                      suffix);
 }
 
-std::int64_t event_file_seconds(const std::vector<std::string>& names, double wall_seconds) {
+/// The seconds for the name of a new event file: the time, or more if `names` has files whose names would come after
+/// it. TensorBoard reads files in the order of their names and never goes back to an earlier one.
+[[nodiscard]] inline std::int64_t event_file_seconds(const std::vector<std::string>& names, double wall_seconds) {
   constexpr std::size_t kDigits = 10;
   constexpr std::int64_t kMost = 9'999'999'999;
   std::int64_t seconds = (std::max)(static_cast<std::int64_t>(wall_seconds), std::int64_t{0});

@@ -36,7 +36,8 @@ FileDescriptor open_descriptor(std::string_view operation, const PosixPath& path
   return descriptor;
 }
 
-[[nodiscard]] int sync_descriptor(int descriptor) noexcept {
+/// The error number, or 0.
+[[nodiscard]] inline int sync_descriptor(int descriptor) noexcept {
 #ifdef F_FULLFSYNC  // on Apple's systems fsync stops at the drive's cache
   if (repeat_call(SystemCall::Write, [&] { return ::fcntl(descriptor, F_FULLFSYNC); }) == 0) return 0;
 #endif

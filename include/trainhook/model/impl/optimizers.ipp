@@ -24,7 +24,8 @@
 
 namespace trainhook::detail {
 
-Output hyper_parameter(Graph& graph, const Operand& value, std::string_view name) {
+/// A hyperparameter as a scalar of the graph. Constants are float32 whatever the variables' dtype is, as in TensorFlow.
+inline Output hyper_parameter(Graph& graph, const Operand& value, std::string_view name) {
   if (value.is_number()) return constant(graph, Tensor(static_cast<float>(value.number())), name);
   graph.check_belongs(value.output(), name, "an optimizer");
   require_floating(name, value.output());

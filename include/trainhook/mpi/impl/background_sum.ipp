@@ -12,7 +12,8 @@
 
 namespace trainhook::mpi::detail {
 
-MPI_Datatype mpi_type(DType dtype) {
+/// @throws InvalidArgumentError for elements that MPI does not add up.
+[[nodiscard]] inline MPI_Datatype mpi_type(DType dtype) {
   switch (dtype) {
     case DType::Float: return MPI_FLOAT;
     case DType::Double: return MPI_DOUBLE;
