@@ -85,42 +85,6 @@ inline CollectionDef collection_def(const CollectionEntryMessage& entry, std::st
   return collection;
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
-MetaGraphDef parse_meta_graph(std::string_view bytes, std::string_view what) {
-  detail::WireReader reader(bytes, what);
-  detail::MetaGraphMessage message;
-  detail::read_message(reader, message);
-  if (!message.graph_def) throw DataLossError("{} is damaged or of another format: there is no graph in it", what);
-  MetaGraphDef def{.graph_def = detail::GraphDefReader(what).read(reader.message_in(*message.graph_def))};
-  if (message.meta_info_def) def.tensorflow_version = message.meta_info_def->tensorflow_version;
-  if (message.saver_def) def.saver_def = detail::saver_def(*message.saver_def, what);
-  for (const detail::CollectionEntryMessage& entry : message.collection_def)
-    def.collections.push_back(detail::collection_def(entry, what));
-  return def;
-}
-
-MetaGraphDef parse_meta_graph_text(std::string_view text, std::string_view what) {
-  return parse_meta_graph(detail::wire_from_text(text, what, detail::kTextFields<detail::MetaGraphMessage>), what);
-}
-
-MetaGraphDef read_meta_graph(FileSystem& file_system, const std::string& path) {
-  const std::string content = read_file(file_system, path);
-  if (detail::is_saved_model(path)) {
-    return detail::is_text_name(path)
-               ? detail::parse_saved_model(
-                     detail::wire_from_text(content, path, detail::kTextFields<detail::SavedModelMessage>), path)
-               : detail::parse_saved_model(content, path);
-  }
-  return detail::is_text_name(path) ? parse_meta_graph_text(content, path) : parse_meta_graph(content, path);
-}
-
-}  // namespace trainhook
-
-namespace trainhook::detail {
-
 /// The function with which TensorFlow 2 restores a SavedModel: the only place that has both the variables and the names
 /// of their tensors in the checkpoint.
 class RestoreFunction {
@@ -313,6 +277,34 @@ class MetaGraphImporter {
 }  // namespace trainhook::detail
 
 namespace trainhook {
+
+MetaGraphDef parse_meta_graph(std::string_view bytes, std::string_view what) {
+  detail::WireReader reader(bytes, what);
+  detail::MetaGraphMessage message;
+  detail::read_message(reader, message);
+  if (!message.graph_def) throw DataLossError("{} is damaged or of another format: there is no graph in it", what);
+  MetaGraphDef def{.graph_def = detail::GraphDefReader(what).read(reader.message_in(*message.graph_def))};
+  if (message.meta_info_def) def.tensorflow_version = message.meta_info_def->tensorflow_version;
+  if (message.saver_def) def.saver_def = detail::saver_def(*message.saver_def, what);
+  for (const detail::CollectionEntryMessage& entry : message.collection_def)
+    def.collections.push_back(detail::collection_def(entry, what));
+  return def;
+}
+
+MetaGraphDef parse_meta_graph_text(std::string_view text, std::string_view what) {
+  return parse_meta_graph(detail::wire_from_text(text, what, detail::kTextFields<detail::MetaGraphMessage>), what);
+}
+
+MetaGraphDef read_meta_graph(FileSystem& file_system, const std::string& path) {
+  const std::string content = read_file(file_system, path);
+  if (detail::is_saved_model(path)) {
+    return detail::is_text_name(path)
+               ? detail::parse_saved_model(
+                     detail::wire_from_text(content, path, detail::kTextFields<detail::SavedModelMessage>), path)
+               : detail::parse_saved_model(content, path);
+  }
+  return detail::is_text_name(path) ? parse_meta_graph_text(content, path) : parse_meta_graph(content, path);
+}
 
 void import_meta_graph(Graph& graph, const MetaGraphDef& def, const ImportMetaGraphOptions& options) {
   detail::MetaGraphImporter(graph, def, options).import();

@@ -26,6 +26,12 @@
 #include <trainhook/session/run_args.hpp>
 #include <trainhook/session/run_context.hpp>
 
+namespace trainhook::detail {
+
+inline constexpr std::string_view kStepsPerRun = "hooks_steps_per_run";  // a collection
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
 StopAfterNEvalsHook::StopAfterNEvalsHook(std::optional<std::int64_t> num_evals, bool log_progress)
@@ -93,16 +99,6 @@ std::int64_t StopAtCheckpointStepHook::saved_step() const {
   const std::optional<std::string> newest = latest_checkpoint(disk, options_.model_dir);
   return newest ? load_variable(disk, *newest, "global_step").scalar<std::int64_t>() : 0;
 }
-
-}  // namespace trainhook
-
-namespace trainhook::detail {
-
-inline constexpr std::string_view kStepsPerRun = "hooks_steps_per_run";  // a collection
-
-}  // namespace trainhook::detail
-
-namespace trainhook {
 
 Variable get_or_create_steps_per_run_variable(Graph& graph) {
   const std::vector<Variable> found = graph.collection<Variable>(detail::kStepsPerRun);

@@ -22,6 +22,60 @@
 #include <trainhook/events/event_message.hpp>
 #include <trainhook/events/histogram.hpp>
 
+namespace trainhook::detail {
+
+inline constexpr std::size_t kTensorHistogramBuckets = 30;
+
+inline std::string tensor_summary(std::string_view tag, std::string_view plugin, TensorMessage tensor) {
+  return summary_of({.tag = tag,
+                     .tensor = std::move(tensor),
+                     .metadata = SummaryMetadataMessage{.plugin_data = {.plugin_name = plugin}}});
+}
+
+/// Rows of left limit, right limit and count: 30 buckets of equal width from the least value to the greatest.
+inline std::array<double, 3 * kTensorHistogramBuckets> histogram_rows(const HistogramSource& values) {
+  std::array<double, 3 * kTensorHistogramBuckets> rows{};
+  if (values.count == 0) return rows;
+  double least = (std::numeric_limits<double>::max)();
+  double greatest = std::numeric_limits<double>::lowest();
+  for_each_chunk(values, [&](std::span<const double> chunk) {
+    const auto [low, high] = std::ranges::minmax(chunk);
+    least = (std::min)(least, low);
+    greatest = (std::max)(greatest, high);
+  });
+  const double low = least / 2;  // halves: the distance of two large numbers may be infinite
+  const double high = greatest / 2;
+  constexpr double kBuckets = static_cast<double>(kTensorHistogramBuckets);
+  const double width = (high - low) / kBuckets;
+  // A quotient, because a compiler may fuse a product into the sum, and zero would not be zero any more.
+  const auto edge = [&](std::size_t i) { return 2 * (low + (high - low) / (kBuckets / static_cast<double>(i))); };
+  for (std::size_t i = 0; i < kTensorHistogramBuckets; ++i) {
+    rows[3 * i] = edge(i);
+    rows[3 * i + 1] = i + 1 < kTensorHistogramBuckets ? edge(i + 1) : 2 * high;
+  }
+  for_each_chunk(values, [&](std::span<const double> chunk) {
+    for (const double value : chunk) {  // equal values are all in the last bucket
+      const double place = width > 0 ? std::floor((value / 2 - low) / width) : kBuckets;
+      const std::size_t bucket = place < kBuckets ? static_cast<std::size_t>(place) : kTensorHistogramBuckets - 1;
+      rows[3 * bucket + 2] += 1;
+    }
+  });
+  return rows;
+}
+
+std::string histogram_tensor_summary(std::string_view tag, const HistogramSource& values) {
+  check_histogram_values(tag, values);
+  std::string content;
+  for (const double number : histogram_rows(values)) append_fixed(content, std::bit_cast<std::uint64_t>(number));
+  const std::int64_t dims[] = {static_cast<std::int64_t>(kTensorHistogramBuckets), 3};
+  return tensor_summary(tag, "histograms",
+                        {.dtype = static_cast<std::uint64_t>(DType::Double),
+                         .tensor_shape = shape_message(dims),
+                         .tensor_content = content});
+}
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
 std::string scalar_summary(std::string_view tag, float value) {
@@ -78,64 +132,6 @@ std::string merge_summaries(std::span<const std::string> summaries) {
   for (const std::string& summary : summaries) merged += summary;
   return merged;
 }
-
-}  // namespace trainhook
-
-namespace trainhook::detail {
-
-inline constexpr std::size_t kTensorHistogramBuckets = 30;
-
-inline std::string tensor_summary(std::string_view tag, std::string_view plugin, TensorMessage tensor) {
-  return summary_of({.tag = tag,
-                     .tensor = std::move(tensor),
-                     .metadata = SummaryMetadataMessage{.plugin_data = {.plugin_name = plugin}}});
-}
-
-/// Rows of left limit, right limit and count: 30 buckets of equal width from the least value to the greatest.
-inline std::array<double, 3 * kTensorHistogramBuckets> histogram_rows(const HistogramSource& values) {
-  std::array<double, 3 * kTensorHistogramBuckets> rows{};
-  if (values.count == 0) return rows;
-  double least = (std::numeric_limits<double>::max)();
-  double greatest = std::numeric_limits<double>::lowest();
-  for_each_chunk(values, [&](std::span<const double> chunk) {
-    const auto [low, high] = std::ranges::minmax(chunk);
-    least = (std::min)(least, low);
-    greatest = (std::max)(greatest, high);
-  });
-  const double low = least / 2;  // halves: the distance of two large numbers may be infinite
-  const double high = greatest / 2;
-  constexpr double kBuckets = static_cast<double>(kTensorHistogramBuckets);
-  const double width = (high - low) / kBuckets;
-  // A quotient, because a compiler may fuse a product into the sum, and zero would not be zero any more.
-  const auto edge = [&](std::size_t i) { return 2 * (low + (high - low) / (kBuckets / static_cast<double>(i))); };
-  for (std::size_t i = 0; i < kTensorHistogramBuckets; ++i) {
-    rows[3 * i] = edge(i);
-    rows[3 * i + 1] = i + 1 < kTensorHistogramBuckets ? edge(i + 1) : 2 * high;
-  }
-  for_each_chunk(values, [&](std::span<const double> chunk) {
-    for (const double value : chunk) {  // equal values are all in the last bucket
-      const double place = width > 0 ? std::floor((value / 2 - low) / width) : kBuckets;
-      const std::size_t bucket = place < kBuckets ? static_cast<std::size_t>(place) : kTensorHistogramBuckets - 1;
-      rows[3 * bucket + 2] += 1;
-    }
-  });
-  return rows;
-}
-
-std::string histogram_tensor_summary(std::string_view tag, const HistogramSource& values) {
-  check_histogram_values(tag, values);
-  std::string content;
-  for (const double number : histogram_rows(values)) append_fixed(content, std::bit_cast<std::uint64_t>(number));
-  const std::int64_t dims[] = {static_cast<std::int64_t>(kTensorHistogramBuckets), 3};
-  return tensor_summary(tag, "histograms",
-                        {.dtype = static_cast<std::uint64_t>(DType::Double),
-                         .tensor_shape = shape_message(dims),
-                         .tensor_content = content});
-}
-
-}  // namespace trainhook::detail
-
-namespace trainhook {
 
 std::string scalar_tensor_summary(std::string_view tag, float value) {
   std::string content;

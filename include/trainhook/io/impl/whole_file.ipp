@@ -80,51 +80,6 @@ void remove_silently(FileSystem& file_system, const std::string& path) noexcept 
   }
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
-std::string read_file(FileSystem& file_system, const std::string& path) {
-  const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
-  std::string contents(static_cast<std::size_t>(file->size()), '\0');
-  file->read_at(0, std::as_writable_bytes(std::span(contents)));
-  return contents;
-}
-
-void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents,
-                           detail::IsOwn is_own, WriteMode mode) {
-  write_file_atomically(
-      file_system, path, [contents](WritableFile& file) { file.append(contents); }, is_own, mode);
-}
-
-void write_file_atomically(FileSystem& file_system, const std::string& path,
-                           FunctionRef<void(WritableFile& file)> append, detail::IsOwn is_own, WriteMode mode) {
-  const PathTarget target = detail::target_to_write(file_system, path);
-  if (target.kind == PathKind::Stream) {
-    const std::unique_ptr<WritableFile> stream = file_system.open_appendable(path);
-    append(*stream);
-    stream->close();
-    return;
-  }
-  if (is_own != nullptr) detail::expect_own(file_system, target, path, is_own);
-  const std::string temporary = target.path + detail::temporary_suffix();
-  const std::unique_ptr<WritableFile> file = file_system.create_writable(temporary, mode);
-  try {
-    append(*file);
-    file->sync();
-    file->close();
-    file_system.rename(temporary, target.path);
-  } catch (...) {
-    detail::remove_silently(file_system, temporary);
-    throw;
-  }
-  file_system.sync_directory(parent_path(target.path));
-}
-
-}  // namespace trainhook
-
-namespace trainhook::detail {
-
 void expect_file_name(std::string_view what, std::string_view option, std::string_view name) {
   if (!name.empty() && name.find('/') == std::string_view::npos) return;
   throw InvalidArgumentError("{}: {} is '{}'; it must be a file name without directory", what, option, name);
@@ -178,3 +133,44 @@ void expect_replaces_files(FileSystem& file_system, const std::string& directory
 }
 
 }  // namespace trainhook::detail
+
+namespace trainhook {
+
+std::string read_file(FileSystem& file_system, const std::string& path) {
+  const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
+  std::string contents(static_cast<std::size_t>(file->size()), '\0');
+  file->read_at(0, std::as_writable_bytes(std::span(contents)));
+  return contents;
+}
+
+void write_file_atomically(FileSystem& file_system, const std::string& path, std::string_view contents,
+                           detail::IsOwn is_own, WriteMode mode) {
+  write_file_atomically(
+      file_system, path, [contents](WritableFile& file) { file.append(contents); }, is_own, mode);
+}
+
+void write_file_atomically(FileSystem& file_system, const std::string& path,
+                           FunctionRef<void(WritableFile& file)> append, detail::IsOwn is_own, WriteMode mode) {
+  const PathTarget target = detail::target_to_write(file_system, path);
+  if (target.kind == PathKind::Stream) {
+    const std::unique_ptr<WritableFile> stream = file_system.open_appendable(path);
+    append(*stream);
+    stream->close();
+    return;
+  }
+  if (is_own != nullptr) detail::expect_own(file_system, target, path, is_own);
+  const std::string temporary = target.path + detail::temporary_suffix();
+  const std::unique_ptr<WritableFile> file = file_system.create_writable(temporary, mode);
+  try {
+    append(*file);
+    file->sync();
+    file->close();
+    file_system.rename(temporary, target.path);
+  } catch (...) {
+    detail::remove_silently(file_system, temporary);
+    throw;
+  }
+  file_system.sync_directory(parent_path(target.path));
+}
+
+}  // namespace trainhook

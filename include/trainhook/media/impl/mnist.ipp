@@ -97,24 +97,6 @@ inline Shape read_idx_header(IdxSource& source) {
   }
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
-Tensor read_idx_file(FileSystem& file_system, const std::string& path) {
-  const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
-  detail::IdxSource source(*file);
-  const Shape shape = detail::read_idx_header(source);
-  Tensor tensor = Tensor::uninitialized(DType::UInt8, shape);
-  source.read(tensor.overwrite_bytes());
-  source.expect_end();
-  return tensor;
-}
-
-}  // namespace trainhook
-
-namespace trainhook::detail {
-
 /// The file `name`, compressed or not; empty if there is neither.
 inline std::string find_idx_file(FileSystem& file_system, const std::string& directory, std::string_view name) {
   const std::string plain = join_path(directory, name);
@@ -134,43 +116,6 @@ inline std::string fashion_mnist_file(FileSystem& file_system, const std::string
   }
   return path;
 }
-
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
-std::string fashion_mnist_directory(FileSystem& file_system) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): only setenv in another thread could disturb it, and nothing here calls that
-  const char* chosen = std::getenv("FASHION_MNIST_DIR");
-  if (chosen != nullptr && *chosen != '\0') return chosen;
-  for (const char* directory : {"/usr/share/datasets/fashion-mnist", "/usr/local/share/datasets/fashion-mnist"}) {
-    if (!detail::find_idx_file(file_system, directory, "train-images-idx3-ubyte").empty()) return directory;
-  }
-  throw NotFoundError(
-      "Fashion-MNIST is not installed: "
-      "apt-get install dataset-fashion-mnist, or set FASHION_MNIST_DIR to its directory");
-}
-
-FashionMnist load_fashion_mnist(Split split, const std::string& directory, FileSystem& file_system) {
-  const std::string image_path = detail::fashion_mnist_file(file_system, directory, split, "images-idx3-ubyte");
-  const std::string label_path = detail::fashion_mnist_file(file_system, directory, split, "labels-idx1-ubyte");
-  FashionMnist data{read_idx_file(file_system, image_path), read_idx_file(file_system, label_path)};
-  const Shape& images = data.images.shape();
-  if (images.rank() != 3 || images[1] != 28 || images[2] != 28) {
-    throw DataLossError("{} holds {}, not images of 28 x 28 pixels", image_path, data.images);
-  }
-  if (data.labels.shape() != Shape{images[0]}) {
-    throw DataLossError("{} holds {}, not a label for each of {} images", label_path, data.labels, images[0]);
-  }
-  for (const std::uint8_t label : data.labels.data<std::uint8_t>()) {
-    if (label > 9) throw DataLossError("{} holds the label {}; labels are 0 to 9", label_path, static_cast<int>(label));
-  }
-  return data;
-}
-
-}  // namespace trainhook
-
-namespace trainhook::detail {
 
 /// pixel / 255, correctly rounded, for many pixels. The reciprocal is split in two: the product with the upper part, of
 /// 16 bits, is exact.
@@ -249,6 +194,45 @@ class LabeledImageRows final : public RowSource {
 }  // namespace trainhook::detail
 
 namespace trainhook {
+
+Tensor read_idx_file(FileSystem& file_system, const std::string& path) {
+  const std::unique_ptr<ReadableFile> file = file_system.open_readable(path);
+  detail::IdxSource source(*file);
+  const Shape shape = detail::read_idx_header(source);
+  Tensor tensor = Tensor::uninitialized(DType::UInt8, shape);
+  source.read(tensor.overwrite_bytes());
+  source.expect_end();
+  return tensor;
+}
+
+std::string fashion_mnist_directory(FileSystem& file_system) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): only setenv in another thread could disturb it, and nothing here calls that
+  const char* chosen = std::getenv("FASHION_MNIST_DIR");
+  if (chosen != nullptr && *chosen != '\0') return chosen;
+  for (const char* directory : {"/usr/share/datasets/fashion-mnist", "/usr/local/share/datasets/fashion-mnist"}) {
+    if (!detail::find_idx_file(file_system, directory, "train-images-idx3-ubyte").empty()) return directory;
+  }
+  throw NotFoundError(
+      "Fashion-MNIST is not installed: "
+      "apt-get install dataset-fashion-mnist, or set FASHION_MNIST_DIR to its directory");
+}
+
+FashionMnist load_fashion_mnist(Split split, const std::string& directory, FileSystem& file_system) {
+  const std::string image_path = detail::fashion_mnist_file(file_system, directory, split, "images-idx3-ubyte");
+  const std::string label_path = detail::fashion_mnist_file(file_system, directory, split, "labels-idx1-ubyte");
+  FashionMnist data{read_idx_file(file_system, image_path), read_idx_file(file_system, label_path)};
+  const Shape& images = data.images.shape();
+  if (images.rank() != 3 || images[1] != 28 || images[2] != 28) {
+    throw DataLossError("{} holds {}, not images of 28 x 28 pixels", image_path, data.images);
+  }
+  if (data.labels.shape() != Shape{images[0]}) {
+    throw DataLossError("{} holds {}, not a label for each of {} images", label_path, data.labels, images[0]);
+  }
+  for (const std::uint8_t label : data.labels.data<std::uint8_t>()) {
+    if (label > 9) throw DataLossError("{} holds the label {}; labels are 0 to 9", label_path, static_cast<int>(label));
+  }
+  return data;
+}
 
 Dataset fashion_mnist(const std::string& directory, Split split, FileSystem& file_system) {
   FashionMnist data = load_fashion_mnist(split, directory, file_system);

@@ -28,37 +28,6 @@ namespace trainhook::detail {
   throw AlreadyExistsError("op type {} has a gradient function already; replace() changes it", op_type);
 }
 
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
-void GradientRegistry::add(std::string_view op_type, GradientFunction function) {
-  if (!entries_.emplace(op_type, Entry{std::move(function)}).second) detail::refuse_second_gradient(op_type);
-}
-
-void GradientRegistry::replace(std::string_view op_type, GradientFunction function) {
-  entries_.insert_or_assign(std::string(op_type), Entry{std::move(function), true});
-}
-
-void GradientRegistry::add_not_differentiable(std::string_view op_type) { add(op_type, detail::no_gradient); }
-
-GradientFunction GradientRegistry::find(const Node& node) const {
-  const GradientRule rule = node.op_def() != nullptr ? node.op_def()->gradient : nullptr;
-  if (const auto found = entries_.find(node.type()); found != entries_.end()) {
-    if (rule != nullptr && !found->second.replaces) detail::refuse_second_gradient(node.type());
-    return found->second.function;
-  }
-  if (rule != nullptr) return rule;
-  throw NotFoundError(
-      "no gradient is registered for op type {} of node {}; "
-      "add one to the GradientRegistry, or put stop_gradient() behind the node",
-      node.type(), node.name());
-}
-
-}  // namespace trainhook
-
-namespace trainhook::detail {
-
 class GradientBuilder {
  public:
   GradientBuilder(const std::vector<Output>& ys, const std::vector<Output>& xs, const GradientOptions& options)
@@ -165,6 +134,29 @@ class GradientBuilder {
 }  // namespace trainhook::detail
 
 namespace trainhook {
+
+void GradientRegistry::add(std::string_view op_type, GradientFunction function) {
+  if (!entries_.emplace(op_type, Entry{std::move(function)}).second) detail::refuse_second_gradient(op_type);
+}
+
+void GradientRegistry::replace(std::string_view op_type, GradientFunction function) {
+  entries_.insert_or_assign(std::string(op_type), Entry{std::move(function), true});
+}
+
+void GradientRegistry::add_not_differentiable(std::string_view op_type) { add(op_type, detail::no_gradient); }
+
+GradientFunction GradientRegistry::find(const Node& node) const {
+  const GradientRule rule = node.op_def() != nullptr ? node.op_def()->gradient : nullptr;
+  if (const auto found = entries_.find(node.type()); found != entries_.end()) {
+    if (rule != nullptr && !found->second.replaces) detail::refuse_second_gradient(node.type());
+    return found->second.function;
+  }
+  if (rule != nullptr) return rule;
+  throw NotFoundError(
+      "no gradient is registered for op type {} of node {}; "
+      "add one to the GradientRegistry, or put stop_gradient() behind the node",
+      node.type(), node.name());
+}
 
 std::vector<Output> gradients(const std::vector<Output>& ys, const std::vector<Output>& xs,
                               const GradientOptions& options) {

@@ -131,24 +131,6 @@ class MpiCollective final : public Collective {
   bool is_reducing_ = false;
 };
 
-}  // namespace trainhook::mpi::detail
-
-namespace trainhook::mpi {
-
-std::shared_ptr<Collective> collective(const Communicator& comm, Duration max_wait) {
-  detail::expect_threads("mpi::collective", false);
-  return std::make_shared<detail::MpiCollective>(comm.duplicate(max_wait));
-}
-
-std::shared_ptr<SessionPeers> peers(const Communicator& comm, const ranks::PeersOptions& options) {
-  const bool waits = options.max_wait_secs > Duration::zero();  // or else ranks::peers refuses it
-  return ranks::peers(collective(comm, waits ? options.max_wait_secs : kMaxWait), options);
-}
-
-}  // namespace trainhook::mpi
-
-namespace trainhook::mpi::detail {
-
 VoteExchange::VoteExchange(Communicator comm) : comm_(std::move(comm)) {
   const std::int64_t size = comm_.size();
   const std::int64_t rank = comm_.rank();
@@ -203,3 +185,17 @@ void VoteExchange::begin_round() {
 }
 
 }  // namespace trainhook::mpi::detail
+
+namespace trainhook::mpi {
+
+std::shared_ptr<Collective> collective(const Communicator& comm, Duration max_wait) {
+  detail::expect_threads("mpi::collective", false);
+  return std::make_shared<detail::MpiCollective>(comm.duplicate(max_wait));
+}
+
+std::shared_ptr<SessionPeers> peers(const Communicator& comm, const ranks::PeersOptions& options) {
+  const bool waits = options.max_wait_secs > Duration::zero();  // or else ranks::peers refuses it
+  return ranks::peers(collective(comm, waits ? options.max_wait_secs : kMaxWait), options);
+}
+
+}  // namespace trainhook::mpi
