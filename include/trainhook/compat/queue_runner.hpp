@@ -54,6 +54,15 @@ namespace detail {
 /// Adds a runner that is also exported with the graph. @throws as QueueRunner.
 TRAINHOOK_DECL void add_queue_runner_def(Graph& graph, QueueRunnerDef runner);
 
+/// Adds the queue runners of serialized QueueRunnerDefs, whose nodes are in the graph under `prefix`. Skips those with
+/// a node that is missing or cannot run, with a warning that says why.
+/// @param source names the file
+TRAINHOOK_DECL void import_queue_runners(Graph& graph, const std::vector<std::string>& messages,
+                                         const std::string& prefix, std::string_view source);
+
+/// Records which imported queues have no queue runner, so that nothing fills them, and logs a warning with their names.
+TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation> imported, std::string_view source);
+
 }  // namespace detail
 
 /// TensorFlow's `QueueRunner(queue, enqueue_ops)`, which is exported with the graph: it closes the queue when all
@@ -76,19 +85,6 @@ TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordin
                                         const std::shared_ptr<void>& keep_alive = nullptr);
 
 }  // namespace trainhook
-
-namespace trainhook::detail {
-
-/// Adds the queue runners of serialized QueueRunnerDefs, whose nodes are in the graph under `prefix`. Skips those with
-/// a node that is missing or cannot run, with a warning that says why.
-/// @param source names the file
-TRAINHOOK_DECL void import_queue_runners(Graph& graph, const std::vector<std::string>& messages,
-                                         const std::string& prefix, std::string_view source);
-
-/// Records which imported queues have no queue runner, so that nothing fills them, and logs a warning with their names.
-TRAINHOOK_DECL void note_unfilled_queues(Graph& graph, std::span<const Operation> imported, std::string_view source);
-
-}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/compat/impl/queue_runner.ipp>

@@ -24,7 +24,15 @@
 #include <trainhook/session/fetch_refs.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
-namespace trainhook::detail {
+namespace trainhook {
+
+class FileWriter;
+class HookServices;
+
+/// The values of all metrics by name, of `loss` (float32), and of `global_step` (int64).
+using EvalMetrics = std::map<std::string, Tensor, std::less<>>;
+
+namespace detail {
 
 /// The configuration of an estimator.
 struct ModelSource {
@@ -47,18 +55,6 @@ struct BuiltModel {
   /// @throws InvalidArgumentError if the model lacks what `mode` needs.
   TRAINHOOK_DECL BuiltModel(const ModelSource& source, const InputFn& input_fn, ModeKeys mode);
 };
-
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
-class FileWriter;
-class HookServices;
-
-/// The values of all metrics by name, of `loss` (float32), and of `global_step` (int64).
-using EvalMetrics = std::map<std::string, Tensor, std::less<>>;
-
-namespace detail {
 
 /// Evaluates one model any number of times, each time in a new session.
 class EvaluationGraph {

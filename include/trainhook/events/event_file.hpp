@@ -16,7 +16,11 @@
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/records.hpp>
 
-namespace trainhook::detail {
+namespace trainhook {
+
+class Clock;
+
+namespace detail {
 
 /// Empties the string, and gives back the memory of a large event.
 TRAINHOOK_DECL void clear_events(std::string& bytes);
@@ -66,14 +70,6 @@ class EventBatch {
   std::vector<PendingHistogram> histograms_;
   std::size_t histogram_bytes_ = 0;
 };
-
-}  // namespace trainhook::detail
-
-namespace trainhook {
-
-class Clock;
-
-namespace detail {
 
 /// Counts the event files of this process: part of their names.
 TRAINHOOK_DECL std::uint64_t next_event_file_number() noexcept;

@@ -56,6 +56,19 @@ TRAINHOOK_DECL void expect_own(FileSystem& file_system, const PathTarget& target
 /// Removes a file after a failure and ignores errors.
 TRAINHOOK_DECL void remove_silently(FileSystem& file_system, const std::string& path) noexcept;
 
+/// @throws InvalidArgumentError, naming the option of `what`, if `name` is empty or has a directory.
+TRAINHOOK_DECL void expect_file_name(std::string_view what, std::string_view option, std::string_view name);
+
+/// Asks the file system whether it takes a name; creates nothing. Other failures come when the file is written.
+/// @param path with the longest name that files in its directory will have
+/// @throws InvalidArgumentError, beginning with `what` (who gave which name), if a name in the path is too long.
+TRAINHOOK_DECL void expect_name_fits(FileSystem& file_system, const std::string& path, std::string_view what);
+
+/// Tries whether a file can be renamed over another one, with two empty files that it removes. Other failures, such as
+/// a full disk, come when the files are written.
+/// @throws FailedPreconditionError, naming the directory and the file system's answer, if that is refused.
+TRAINHOOK_DECL void expect_replaces_files(FileSystem& file_system, const std::string& directory);
+
 }  // namespace detail
 
 /// The contents of a file.
@@ -76,23 +89,6 @@ TRAINHOOK_DECL void write_file_atomically(FileSystem& file_system, const std::st
                                           WriteMode mode = WriteMode::Exclusive);
 
 }  // namespace trainhook
-
-namespace trainhook::detail {
-
-/// @throws InvalidArgumentError, naming the option of `what`, if `name` is empty or has a directory.
-TRAINHOOK_DECL void expect_file_name(std::string_view what, std::string_view option, std::string_view name);
-
-/// Asks the file system whether it takes a name; creates nothing. Other failures come when the file is written.
-/// @param path with the longest name that files in its directory will have
-/// @throws InvalidArgumentError, beginning with `what` (who gave which name), if a name in the path is too long.
-TRAINHOOK_DECL void expect_name_fits(FileSystem& file_system, const std::string& path, std::string_view what);
-
-/// Tries whether a file can be renamed over another one, with two empty files that it removes. Other failures, such as
-/// a full disk, come when the files are written.
-/// @throws FailedPreconditionError, naming the directory and the file system's answer, if that is refused.
-TRAINHOOK_DECL void expect_replaces_files(FileSystem& file_system, const std::string& directory);
-
-}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/io/impl/whole_file.ipp>

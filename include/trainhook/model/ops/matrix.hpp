@@ -38,6 +38,14 @@ namespace detail {
 /// The sum over the last dimension, which stays with extent 1.
 TRAINHOOK_DECL Output sum_of_last(const Output& x);
 
+/// BatchMatMulV2.
+[[nodiscard]] TRAINHOOK_DECL OpFamily batch_matmul_ops() noexcept;
+
+/// The products of the matrices in the last two dimensions, each optionally transposed first; the other dimensions
+/// broadcast.
+TRAINHOOK_DECL Output batch_matmul(const Output& a, const Output& b, bool transpose_a, bool transpose_b,
+                                   std::string_view name);
+
 }  // namespace detail
 
 /// The sum of elements. Source: `tf.reduce_sum`.
@@ -72,18 +80,6 @@ TRAINHOOK_DECL Output argmax(Output x, std::int64_t axis = 0, DType dtype = DTyp
 TRAINHOOK_DECL Output argmin(Output x, std::int64_t axis = 0, DType dtype = DType::Int64, std::string_view name = {});
 
 }  // namespace trainhook
-
-namespace trainhook::detail {
-
-/// BatchMatMulV2.
-[[nodiscard]] TRAINHOOK_DECL OpFamily batch_matmul_ops() noexcept;
-
-/// The products of the matrices in the last two dimensions, each optionally transposed first; the other dimensions
-/// broadcast.
-TRAINHOOK_DECL Output batch_matmul(const Output& a, const Output& b, bool transpose_a, bool transpose_b,
-                                   std::string_view name);
-
-}  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/model/ops/impl/matrix.ipp>
