@@ -88,5 +88,4 @@ TRAINHOOK_DECL void start_queue_runners(SessionRef session, Coordinator& coordin
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
 #include <trainhook/compat/impl/queue_runner.ipp>
-#include <trainhook/compat/impl/import_queue_runners.ipp>
 #endif

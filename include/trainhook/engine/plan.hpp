@@ -217,7 +217,6 @@ TRAINHOOK_DECL void assign_slots(Plan& plan);
 }  // namespace trainhook::detail
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/engine/impl/node_kinds.ipp>
 #include <trainhook/engine/impl/plan.ipp>
 #include <trainhook/engine/impl/slots.ipp>
 #endif

@@ -13,7 +13,6 @@
 #include <trainhook/compat/impl/op_versions.ipp>
 #include <trainhook/compat/impl/import_graph_def.ipp>
 #include <trainhook/compat/impl/import_meta_graph.ipp>
-#include <trainhook/compat/impl/import_queue_runners.ipp>
 #include <trainhook/compat/impl/looper_thread.ipp>
 #include <trainhook/compat/impl/object_graph_keys.ipp>
 #include <trainhook/compat/impl/ops.ipp>

@@ -14,7 +14,6 @@
 #include <trainhook/engine/impl/kernel.ipp>
 #include <trainhook/engine/impl/kernel_threads.ipp>
 #include <trainhook/engine/impl/kernel_width.ipp>
-#include <trainhook/engine/impl/node_kinds.ipp>
 #include <trainhook/engine/impl/plan.ipp>
 #include <trainhook/engine/impl/planner.ipp>
 #include <trainhook/engine/impl/schedule.ipp>
