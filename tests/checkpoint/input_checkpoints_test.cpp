@@ -69,6 +69,12 @@ class InputCheckpointsTest : public ::testing::Test {
   std::shared_ptr<InputCheckpoints> files = std::make_shared<InputCheckpoints>(disk, "input.ckpt", "checkpoint_input");
 };
 
+std::shared_ptr<CheckpointPart::Taken> taken_by(InputCheckpoints& files, const SaveMoment& moment) {
+  TakenParts taken;
+  files.take(moment, taken);
+  return taken.at(0);
+}
+
 TEST_F(InputCheckpointsTest, AreNoLongerListedBeforeTheyAreRemoved) {
   write("input.ckpt", {1, 2, 3});
   list({1, 2, 3});
@@ -88,7 +94,7 @@ TEST_F(InputCheckpointsTest, LoseTheirListBeforeTheLastOneIsRemoved) {
     const bool removes = operation == FileOperation::Rename && path.starts_with("run/input.ckpt");
     if (removes) { EXPECT_FALSE(memory.exists("run/checkpoint_input")) << path; }
   });
-  files->tidy_all();
+  files->tidy({});
   EXPECT_EQ(on_disk(), Steps());
   EXPECT_FALSE(memory.exists("run/checkpoint_input"));
 }
@@ -100,9 +106,8 @@ TEST_F(InputCheckpointsTest, StayListedIfTheirIndexIsLostAndTheirModelIsThere) {
   remove_checkpoint(memory, "run/input.ckpt-4");
   files->tidy(5);
   EXPECT_EQ(listed(), (Steps{4, 2, 5}));
-  const RestoreCondition condition = InputCheckpoints::restore_condition(files);
-  EXPECT_FALSE(condition.why_not("run/model.ckpt-5"));
-  EXPECT_EQ(condition.why_not("run/model.ckpt-4"),
+  EXPECT_FALSE(files->why_not("run/model.ckpt-5"));
+  EXPECT_EQ(files->why_not("run/model.ckpt-4"),
             "the position of the input pipeline at its step is damaged: run/input.ckpt-4.index does not exist (without "
             "the CheckpointInputPipelineHook the model alone is restored)");
   remove_checkpoint(memory, "run/model.ckpt-4");
@@ -112,22 +117,20 @@ TEST_F(InputCheckpointsTest, StayListedIfTheirIndexIsLostAndTheirModelIsThere) {
 
 TEST_F(InputCheckpointsTest, AnyFileOfAStepTellsThatItWasSaved) {
   write("model.ckpt", {4});
-  const RestoreCondition condition = InputCheckpoints::restore_condition(files);
-  EXPECT_FALSE(condition.why_not("run/model.ckpt-4")) << "saved without the hook";
+  EXPECT_FALSE(files->why_not("run/model.ckpt-4")) << "saved without the hook";
   for (const char* other : {"run/input.ckpt-40.data-00000-of-00001", "run/other_input.ckpt-4.data-00000-of-00001",
                             "run/input.ckpt-4-copy.data-00000-of-00001"})
     memory.write_file(other, "x");
-  EXPECT_FALSE(condition.why_not("run/model.ckpt-4"));
+  EXPECT_FALSE(files->why_not("run/model.ckpt-4"));
   memory.write_file("run/input.ckpt-4.data-00000-of-00001", "x");
-  EXPECT_TRUE(condition.why_not("run/model.ckpt-4"));
+  EXPECT_TRUE(files->why_not("run/model.ckpt-4"));
 }
 
 TEST_F(InputCheckpointsTest, ADamagedListIsReplaced) {
   write("input.ckpt", {1, 2});
   write("model.ckpt", {2});
   memory.write_file("run/checkpoint_input", "model_checkpoint_path: {");
-  const RestoreCondition condition = InputCheckpoints::restore_condition(files);
-  EXPECT_FALSE(condition.why_not("run/model.ckpt-2"));
+  EXPECT_FALSE(files->why_not("run/model.ckpt-2"));
   files->tidy(2);
   EXPECT_EQ(listed(), (Steps{2}));
   EXPECT_EQ(on_disk(), (Steps{2}));
@@ -135,7 +138,7 @@ TEST_F(InputCheckpointsTest, ADamagedListIsReplaced) {
 
 TEST_F(InputCheckpointsTest, AFileOfThatNameOfAnotherProgramStays) {
   memory.write_file("run/checkpoint_input", "of another program");
-  files->tidy_all();
+  files->tidy({});
   EXPECT_EQ(memory.contents("run/checkpoint_input"), "of another program");
 }
 
@@ -147,8 +150,7 @@ TEST_F(InputCheckpointsTest, AListThatCannotBeReadIsAnErrorOfTheRestoreAndRemove
     if (operation == FileOperation::OpenReadable && path == "run/checkpoint_input")
       throw PermissionDeniedError("cannot open {}", path);
   });
-  const RestoreCondition condition = InputCheckpoints::restore_condition(files);
-  EXPECT_THROW(static_cast<void>(condition.why_not("run/model.ckpt-3")), PermissionDeniedError);
+  EXPECT_THROW(static_cast<void>(files->why_not("run/model.ckpt-3")), PermissionDeniedError);
   files->tidy(2);
   EXPECT_EQ(on_disk(), (Steps{1, 2}));
   EXPECT_EQ(log.count("W input checkpoints in run could not be tidied up"), 1U);
@@ -156,10 +158,10 @@ TEST_F(InputCheckpointsTest, AListThatCannotBeReadIsAnErrorOfTheRestoreAndRemove
 
 TEST_F(InputCheckpointsTest, ACopyIsNeitherRemovedNorListedNorWrittenOver) {
   const auto save = [this](std::int64_t step) {
-    const auto commit = files->take(SessionRef(session), step, {});
-    commit.before_model();
+    const auto taken = taken_by(*files, {.session = session, .step = step});
+    taken->before_commit();
     write("model.ckpt", {step});
-    commit.after_model();
+    taken->committed();
   };
   save(10);
   write("input.ckpt", {7, 30});
@@ -172,7 +174,7 @@ TEST_F(InputCheckpointsTest, ACopyIsNeitherRemovedNorListedNorWrittenOver) {
   EXPECT_EQ(on_disk(), (Steps{7, 20, 30, 40}));
   EXPECT_EQ(listed(), (Steps{20, 40}));
   remove_checkpoint(memory, "run/model.ckpt-7");
-  files->tidy_all();
+  files->tidy({});
   EXPECT_EQ(on_disk(), (Steps{7, 20, 30, 40}));
   EXPECT_EQ(memory.contents("run/input.ckpt-30.index"), theirs);
   for (const std::string& path : memory.files()) EXPECT_EQ(path.find("tempstate"), std::string::npos) << path;
@@ -183,12 +185,12 @@ TEST_F(InputCheckpointsTest, AfterAKillAtAnyCallTheNextProcessKnowsWhatIsItsOwn)
     finish_interrupted_saves(file_system, "run");
     const auto mine = std::make_shared<InputCheckpoints>(file_system, "input.ckpt", "checkpoint_input");
     mine->follow(claim);
-    mine->tidy_all();
-    const auto commit = mine->take(SessionRef(session), step, {});
-    commit.before_model();
+    mine->tidy({});
+    const auto taken = taken_by(*mine, {.session = session, .step = step});
+    taken->before_commit();
     BundleWriter(fmt::format("run/model.ckpt-{}", step), {.file_system = &file_system, .overwrite = true}).finish();
     if (step > 1) remove_checkpoint(file_system, fmt::format("run/model.ckpt-{}", step - 1));
-    commit.after_model();
+    taken->committed();
   };
   for (std::uint64_t call = 1;; ++call) {
     for (const std::string& path : memory.files()) memory.remove_file(path);
@@ -239,7 +241,7 @@ TEST_F(InputCheckpointsTest, OfAJobAreDamagedIfTheyAreNotOfOneSave) {
       if (process >= count) continue;
       const auto mine = std::make_shared<InputCheckpoints>(memory, "input.ckpt", "checkpoint_input",
                                                            InputFiles::Process{.number = process, .count = count});
-      const auto why = InputCheckpoints::restore_condition(mine).why_not("run/model.ckpt-4");
+      const auto why = mine->why_not("run/model.ckpt-4");
       const bool looks_at_others = process == 1 ? count == 2 : (process == 0 && count == 3);
       EXPECT_EQ(why.has_value(), looks_at_others) << process << " of " << count;
       if (why) {
@@ -255,9 +257,9 @@ TEST_F(InputCheckpointsTest, OfAJobAreNotSavedWithoutThoseOfAllProcesses) {
   const auto of_job = std::make_shared<InputCheckpoints>(memory, "input.ckpt", "checkpoint_input",
                                                          InputFiles::Process{.number = 0, .count = 3});
   of_job->follow(claim);
-  const auto commit = of_job->take({}, 4, {Snapshot()});
-  commit.before_model();
-  commit.after_model();
+  TakenParts taken;
+  of_job->take({.step = 4, .inputs = {{}}}, taken);
+  EXPECT_TRUE(taken.empty());
   EXPECT_EQ(checkpoints_on_disk(memory, "run"), Strings());
   EXPECT_EQ(log.count("W the checkpoint of step 4 lacks the input: the 3 processes of the job do not know of it"), 1U);
 }
@@ -271,7 +273,7 @@ TEST_P(NotFoundOnce, LosesNoPosition) {
   for (std::uint64_t n = 1; n <= 20; ++n) {
     disk.fail_at(GetParam(), n, ErrorCode::NotFound);
     files->tidy(3);
-    files->tidy_all();
+    files->tidy({});
     disk.reset();
     ASSERT_EQ(on_disk(), (Steps{2, 3})) << n;
     files->tidy(3);

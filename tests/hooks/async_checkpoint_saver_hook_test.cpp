@@ -17,7 +17,6 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
@@ -27,9 +26,6 @@
 
 namespace trainhook {
 namespace {
-
-using detail::CheckpointClaim;
-using detail::CheckpointCompanion;
 
 using Lines = std::vector<std::string>;
 using Options = AsyncCheckpointSaverHook::Options;
@@ -129,14 +125,12 @@ TEST(AsyncCheckpointSaverHook, SaysWhatASaveCostAndThatTheLoopDidNotWaitForTheDi
             "I Saved run/model.ckpt-0: 8 bytes written in 0.000 s, synced in 3.000 s; the loop waited 0.000 s.");
 }
 
-/// Holds the writing thread before it has done anything at all.
-struct Held final : CheckpointCompanion {
-  explicit Held(Gate& the_gate) : gate(the_gate) {}
-  Commit take(SessionRef, std::int64_t, const std::vector<Snapshot>&) override {
-    return {.before_model = [this] { gate.pass(); }, .after_model = [] {}};
-  }
-  Gate& gate;
-};
+/// A disk that holds a writing thread before it has done anything at all.
+void hold(testing::FaultyFileSystem& disk, Gate& gate) {
+  disk.set_callback([&gate, loop = std::this_thread::get_id()](testing::FileOperation, const std::string&) {
+    if (std::this_thread::get_id() != loop) gate.pass();
+  });
+}
 
 TEST(AsyncCheckpointSaverHook, S28_TheFileHoldsTheStateOfItsStepThoughTrainingWentOn) {
   Training training;
@@ -149,7 +143,10 @@ TEST(AsyncCheckpointSaverHook, S28_TheFileHoldsTheStateOfItsStepThoughTrainingWe
   training.start();
   training.hook->wait_until_written();
   Gate start;
-  training.graph.offered<CheckpointClaim>().at(0)->companions.push_back(std::make_shared<Held>(start));
+  training.slow_disk.set_callback([&](testing::FileOperation, const std::string&) {
+    training.writing_thread = std::this_thread::get_id();
+    start.pass();
+  });
   training.run(train);
   start.close();
   training.run(train);
@@ -190,14 +187,14 @@ struct Changing {
   LoopSession session;
 };
 
-MonitoredSession<LoopSession> train(Changing& loop, support::Outside& outside,
+MonitoredSession<LoopSession> train(Changing& loop, FileSystem& disk, Clock& clock,
                                     std::shared_ptr<AsyncCheckpointSaverHook> hook) {
   return monitored_training_session(loop.session, {.checkpoint_dir = "run",
                                                    .save_summaries_steps = 0,
                                                    .log_step_count_steps = 0,
                                                    .hooks = {std::move(hook)},
-                                                   .file_system = &outside.disk,
-                                                   .clock = &outside.clock});
+                                                   .file_system = &disk,
+                                                   .clock = &clock});
 }
 
 TEST(AsyncCheckpointSaverHook, S28_EveryByteOfTheFilesIsThatOfTheStepInTheirName) {
@@ -210,19 +207,20 @@ TEST(AsyncCheckpointSaverHook, S28_EveryByteOfTheFilesIsThatOfTheStepInTheirName
   {
     Changing loop;
     const auto hook = make_hook();
-    auto session = train(loop, quiet, hook);
+    auto session = train(loop, quiet.disk, quiet.clock, hook);
     hook->wait_until_written();
     for (int i = 0; i < last; ++i) session.run([&] { loop.step(); });
     hook->wait_until_written();  // before anything more is trained
     session.close();
   }
   support::Outside outside;
+  testing::FaultyFileSystem disk(outside.disk);
   Gate gate;
   Changing loop;
   const auto hook = make_hook();
-  auto session = train(loop, outside, hook);
+  auto session = train(loop, disk, outside.clock, hook);
   hook->wait_until_written();
-  loop.session.graph().offered<CheckpointClaim>().at(0)->companions.push_back(std::make_shared<Held>(gate));
+  hold(disk, gate);
   for (int i = 0; i + 1 < last; ++i) session.run([&] { loop.step(); });
   gate.close();
   session.run([&] { loop.step(); });

@@ -91,8 +91,8 @@ int main(int argc, char** argv) {
     for (const std::string& fetch : fetches) writer.add(fetch, session.run(graph.output(fetch), given));
     writer.finish();
     if (!save.empty()) {
-      const std::string exported = th::export_meta_graph(graph);
-      th::Saver().save(session, {.save_path = save, .meta_graph = exported, .write_state = false});
+      const auto exported = std::make_shared<th::detail::SideFile>(".meta", th::export_meta_graph(graph));
+      th::Saver().save(session, {.save_path = save, .write_state = false, .parts = {exported}});
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "run_imported: {}\n", error.what());

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/checkpoint_part.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/log.hpp>
@@ -100,12 +100,14 @@ TEST_F(SessionManagerTest, NeverTrainsFromScratchOverCheckpointsOfWhichNoneIsGoo
   EXPECT_EQ(script.closes, closes + 1);
 }
 
-TEST_F(SessionManagerTest, SkipsWhatAConditionOfAHookForbids) {
-  const std::shared_ptr<detail::RestoreCondition> condition = std::make_shared<detail::RestoreCondition>(
-      detail::RestoreCondition{[](const std::string& prefix) -> std::optional<std::string> {
-        return prefix.ends_with("-3") ? std::optional<std::string>("its input state is missing") : std::nullopt;
-      }});
-  script.graph().offer(condition);
+TEST_F(SessionManagerTest, SkipsWhatAPartExcludes) {
+  struct NotTheLast final : detail::CheckpointPart {
+    [[nodiscard]] std::optional<std::string> why_not(const std::string& prefix) const override {
+      return prefix.ends_with("-3") ? std::optional<std::string>("its input state is missing") : std::nullopt;
+    }
+  };
+  const std::shared_ptr<detail::CheckpointPart> part = std::make_shared<NotTheLast>();
+  script.graph().offer(part);
   EXPECT_EQ(step_of(prepare("run")), 2);
 }
 

@@ -254,7 +254,8 @@ TEST_F(ShardedTest, InTheBackgroundTheChiefCannotWaitBetweenStepsForWhatComesAtT
     } catch (const FailedPreconditionError& refusal) { error = refusal.what(); }
     is_asked.set_value();
   });
-  EXPECT_EQ(error.find("AsyncCheckpointSaverHook: other ranks of the job have a part in the checkpoint"), 0U) << error;
+  EXPECT_EQ(error.find("AsyncCheckpointSaverHook: other processes of the job have a part in the checkpoint"), 0U)
+      << error;
   EXPECT_EQ(ends[0].find(':'), std::string::npos) << ends[0];
   EXPECT_EQ(whole_step(newest()), 3);
 }

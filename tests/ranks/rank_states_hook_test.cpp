@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
+#include <trainhook/checkpoint/checkpoint_part.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
@@ -36,7 +38,22 @@ struct Rank {
         hook(*agreement) {
     loop.state("number", number);
     detail::HookAccess::attach(hook, services);
+    loop.graph().offer(saver_hook);
     hook.begin(loop.graph());
+  }
+
+  [[nodiscard]] std::optional<std::string> veto() {
+    SaveMoment moment{.session = loop, .saver = &saver};
+    return hook.veto(moment);
+  }
+
+  /// The entries that the hook adds to a save.
+  [[nodiscard]] std::vector<NamedTensor> collected() {
+    TakenParts taken;
+    hook.take({.session = loop, .saver = &saver}, taken);
+    std::vector<NamedTensor> entries;
+    for (const auto& part : taken) entries.insert(entries.end(), part->entries().begin(), part->entries().end());
+    return entries;
   }
 
   int number;
@@ -48,6 +65,8 @@ struct Rank {
   Coordinator coordinator{clock};
   std::shared_ptr<RankAgreement> agreement;
   RankStatesHook hook;
+  Saver saver;
+  std::shared_ptr<CheckpointClaim> saver_hook = std::make_shared<CheckpointClaim>();
 };
 
 TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
@@ -57,8 +76,8 @@ TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
     std::vector<NamedTensor> got;
     std::vector<NamedTensor> again;
     if (rank.number == 0) {
-      got = rank.hook.collect(rank.loop, Saver(), 0);
-      again = rank.hook.collect(rank.loop, Saver(), 0);  // for another saver, at the same place
+      got = rank.collected();
+      again = rank.collected();  // for another saver, at the same place
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
     rank.agreement->finish(nullptr, 60s);
@@ -76,23 +95,15 @@ TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
   EXPECT_EQ(job.num_reductions(), 4);  // collect, no rank has failed, meet, the last one
 }
 
-TEST(RankStatesHook, OnlyTheChiefsPeersContribute) {
+TEST(RankStatesHook, JoinsTheSaversOfTheChiefOnceForAJob) {
   testing::ThreadedRanks job(2);
   const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
-    const auto agreement = std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s});
+    const Rank rank(ranks);
+    EXPECT_EQ(rank.saver_hook->parts.size(), rank.number == 0 ? 1U : 0U);
     Hooks hooks;
-    agreement->join(hooks);
+    rank.agreement->join(hooks);
     EXPECT_EQ(hooks.size(), 1U);
-    EXPECT_THROW(agreement->join(hooks), FailedPreconditionError);
-    if (ranks->rank() == 0) return;
-    LoopSession loop;
-    SaveRequest request{.save_path = "run/model.ckpt", .global_step = 3};
-    agreement->contribute(loop, Saver(), request, false);
-    EXPECT_TRUE(request.extra.empty());
-    EXPECT_EQ(request.others, nullptr);
-    EXPECT_EQ(agreement->veto(loop, Saver(), 3), std::nullopt);
-    EXPECT_FALSE(agreement->awaits_parts());
-    EXPECT_TRUE(agreement->fetch_parts(3));
+    EXPECT_THROW(rank.agreement->join(hooks), FailedPreconditionError);
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(2));
 }
@@ -102,8 +113,8 @@ TEST(RankStatesHook, WhetherAnyObjectsComesWithWhatIsCollected) {
   const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
     Rank rank(ranks);
     if (rank.number == 0) {
-      EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), std::nullopt);
-      EXPECT_EQ(rank.hook.collect(rank.loop, Saver(), 0).size(), 3U);
+      EXPECT_EQ(rank.veto(), std::nullopt);
+      EXPECT_EQ(rank.collected().size(), 3U);
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
     rank.agreement->finish(nullptr, 60s);
@@ -118,8 +129,8 @@ TEST(RankStatesHook, ARankThatObjectsIsNamedAndNothingIsCollected) {
     Rank rank(ranks);
     rank.services.set_save_veto([&] { return std::optional("not by " + std::to_string(rank.number)); });
     if (rank.number == 0) {
-      EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), "rank 1: not by 1");
-      EXPECT_EQ(rank.hook.veto(rank.loop, Saver(), 0), "rank 1: not by 1");  // for another saver
+      EXPECT_EQ(rank.veto(), "rank 1: not by 1");
+      EXPECT_EQ(rank.veto(), "rank 1: not by 1");  // for another saver
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
     rank.agreement->finish(nullptr, 60s);
@@ -132,7 +143,7 @@ TEST(RankStatesHook, AJobOfOneRankHasNothingToCollect) {
   testing::ThreadedRanks job(1);
   const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
     Rank rank(ranks);
-    EXPECT_TRUE(rank.hook.collect(rank.loop, Saver(), 0).empty());
+    EXPECT_TRUE(rank.saver_hook->parts.empty());
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(1));
   EXPECT_EQ(job.num_reductions(), 0);

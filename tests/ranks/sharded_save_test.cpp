@@ -113,7 +113,7 @@ TEST(ShardOfRank, SaysWhatWentWrongWhenItIsTaken) {
 TEST(PartsOfOthers, AreAddedOnAnyThreadByTheFirstWord) {
   testing::MemoryFileSystem disk;
   const auto order = [&](PartsOfOthers& parts) {
-    BundleWriter writer("run/m-1", {.file_system = &disk, .part = &parts.own()});
+    BundleWriter writer("run/m-1", {.file_system = &disk, .part = parts.data_file()});
     parts.add_to(writer);
     writer.finish();
   };
@@ -122,8 +122,8 @@ TEST(PartsOfOthers, AreAddedOnAnyThreadByTheFirstWord) {
   loop.variable("a", weight);
   const ShardedSave save{.prefix = "run/m-1", .suffix = ".tempstate7", .names = {{}, {"a"}}};
   PartsOfOthers parts(save, disk);
-  EXPECT_TRUE(parts.has("a"));
-  EXPECT_FALSE(parts.has("b"));
+  EXPECT_TRUE(parts.brings("a"));
+  EXPECT_FALSE(parts.brings("b"));
   std::thread waits([&] { order(parts); });
   ShardOfRank shard(loop, save, 1, disk);
   parts.set({shard.take()});
@@ -133,7 +133,7 @@ TEST(PartsOfOthers, AreAddedOnAnyThreadByTheFirstWord) {
 
   PartsOfOthers fetched({.prefix = "run/m-1", .suffix = ".tempstate8", .names = {{}, {"a"}}}, disk);
   fetched.fetch_by([&] { fetched.fail(std::make_exception_ptr(CancelledError("no"))); });
-  BundleWriter writer("run/m-2", {.file_system = &disk, .part = &fetched.own()});
+  BundleWriter writer("run/m-2", {.file_system = &disk, .part = fetched.data_file()});
   EXPECT_THROW(fetched.add_to(writer), CancelledError);
 }
 

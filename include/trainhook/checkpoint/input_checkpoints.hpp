@@ -32,7 +32,7 @@ namespace trainhook::detail {
 /// In a job of several processes each has a file, `input_worker_<process>.ckpt-<step>` for the basename `input.ckpt`,
 /// which contains the number of processes. The first process writes and removes those of all, and one state file lists
 /// them.
-class InputCheckpoints final : public CheckpointCompanion, public std::enable_shared_from_this<InputCheckpoints> {
+class InputCheckpoints final : public CheckpointPart, public std::enable_shared_from_this<InputCheckpoints> {
  public:
   TRAINHOOK_DECL InputCheckpoints(FileSystem& file_system, std::string basename, std::string latest_filename,
                                   InputFiles::Process process = {});
@@ -53,13 +53,12 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
 
   /// For a process that does not save: its input, as its file will contain it. Restores it first, as `restore` does, if
   /// that was not done yet.
-  [[nodiscard]] TRAINHOOK_DECL Snapshot give(SessionRef session, std::int64_t step, const std::string& restored_from);
+  [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> give(SessionRef session, std::int64_t step,
+                                                             const std::string& restored_from);
 
   /// In a job that does not know the inputs of all processes, nothing is saved, with a warning.
-  [[nodiscard]] TRAINHOOK_DECL Commit take(SessionRef session, std::int64_t global_step,
-                                           const std::vector<Snapshot>& inputs) override;
-  TRAINHOOK_DECL void tidy(std::int64_t global_step) noexcept override;
-  TRAINHOOK_DECL void tidy_all() noexcept override;
+  TRAINHOOK_DECL void take(const SaveMoment& moment, TakenParts& taken) override;
+  TRAINHOOK_DECL void tidy(std::optional<std::int64_t> global_step) noexcept override;
   [[nodiscard]] TRAINHOOK_DECL bool is_mine(std::string_view prefix) const override;
   TRAINHOOK_DECL void join(const std::shared_ptr<CheckpointClaim>& other) const override;
 
@@ -74,22 +73,19 @@ class InputCheckpoints final : public CheckpointCompanion, public std::enable_sh
   /// these positions differ.
   TRAINHOOK_DECL void restore(SessionRef session, std::int64_t step, const std::string& restored_from) override;
 
-  /// Excludes models whose input checkpoint is damaged or has lost its index. Valid as long as `files` exists.
-  [[nodiscard]] TRAINHOOK_DECL static RestoreCondition restore_condition(
-      const std::shared_ptr<InputCheckpoints>& files);
+  /// Excludes models whose input checkpoint is damaged or has lost its index. Reads the whole file.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_not(const std::string& prefix) const override;
 
  private:
+  class TakenInputs;
   using File = InputFiles::File;
 
   // Restores the newest undamaged file before `step`. Returns its step, or nothing if there is none.
   TRAINHOOK_DECL std::optional<std::int64_t> restore_earlier(SessionRef session, std::int64_t step) const;
 
-  // Why the model must not be restored (its input checkpoint is damaged), or nothing. Reads the whole file.
-  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> why_not(const std::string& prefix) const;
-
   // The files of all processes, then no other one of that step is there that `find` would prefer.
-  TRAINHOOK_DECL void write_all(const std::vector<Snapshot>& inputs, std::int64_t step) const;
-  TRAINHOOK_DECL void write(const Snapshot& input, File file) const;
+  TRAINHOOK_DECL void write_all(const std::vector<std::vector<NamedTensor>>& inputs, std::int64_t step) const;
+  TRAINHOOK_DECL void write(const std::vector<NamedTensor>& input, File file) const;
 
   // The steps of the directory's models, of any basename but those that are `gone`, lowest first, and these files.
   struct OnDisk {

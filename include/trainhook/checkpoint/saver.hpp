@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Saver: saves the state of a session in checkpoints and restores it. OtherParts: what other processes add to one.
+/// Saver: saves the state of a session in checkpoints and restores it.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_part.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/restore_policy.hpp>
@@ -24,36 +25,12 @@
 
 namespace trainhook {
 
-class BundleWriter;
 class Clock;
 class Graph;
 
 namespace detail {
 
-struct BundlePart;
 class Retention;
-
-/// The parts of a checkpoint that other processes write: the interface of PartsOfOthers, so that programs of one
-/// process contain none of its code.
-class OtherParts {
- public:
-  OtherParts() = default;
-  OtherParts(const OtherParts&) = delete;
-  OtherParts& operator=(const OtherParts&) = delete;
-  virtual ~OtherParts() = default;
-
-  /// True if another part has the variable.
-  [[nodiscard]] virtual bool has(const std::string& name) const = 0;
-
-  /// True if other parts have regions of tensors, so that elements which none has are a warning and not an error.
-  [[nodiscard]] virtual bool have_regions() const noexcept = 0;
-
-  /// This process's part, number 0.
-  [[nodiscard]] virtual const BundlePart& own() const noexcept = 0;
-
-  /// Waits for all other parts and adds them. Call it once, on any thread. @throws the error of a part.
-  virtual void add_to(BundleWriter& writer) = 0;
-};
 
 /// Asks a saver to store one piece of a session's `Input` state in the model's checkpoint: an item of the collection
 /// `saveable_objects`.
@@ -106,13 +83,9 @@ struct SaveRequest {
   std::string save_path{};
   std::optional<std::int64_t> global_step{};
   std::string latest_filename = "checkpoint";  ///< the state file, in the same directory
-  std::string meta_graph{};                    ///< a serialized MetaGraphDef for `<prefix>.meta`; empty: none
-  bool write_state = true;                     ///< false: leaves the state file and old checkpoints alone
-  std::vector<NamedTensor> extra{};            ///< also written; a restore ignores them
-  std::function<void()> before_commit{};       ///< called after the data is written; if it throws, nothing is committed
-  std::shared_ptr<detail::OtherParts> others{};  ///< the parts that other ranks of a job write
-  std::vector<Snapshot> inputs{};                ///< of the other processes of a job, for files beside the checkpoint
-  SaveCost* cost = nullptr;                      ///< gets what the save cost; the loop waited as if this was its thread
+  bool write_state = true;     ///< false: leaves the state file, old checkpoints and `committed` of the parts alone
+  detail::TakenParts parts{};  ///< what is written beside the state
+  SaveCost* cost = nullptr;    ///< gets what the save cost; the loop waited as if this was its thread
 };
 
 /// Saves and restores variables, the session's other state and the graph's saveables in one bundle. Source: TensorFlow
@@ -132,13 +105,13 @@ class Saver {
   /// The disk that it saves to.
   [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
 
-  /// The current values of everything that this saver saves, without the parts of other ranks of a job.
-  [[nodiscard]] TRAINHOOK_DECL Snapshot snapshot(SessionRef session, const detail::OtherParts* others = nullptr) const;
+  /// The current values of everything that this saver saves, without what the parts bring.
+  [[nodiscard]] TRAINHOOK_DECL Snapshot snapshot(SessionRef session, const detail::TakenParts& parts = {}) const;
 
-  /// The pieces of the session's state that this saver saves, without the parts of other ranks of a job.
+  /// The pieces of the session's state that this saver saves, without what the parts bring.
   /// @throws NotFoundError for a name in `var_list` that the session does not have.
   [[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> chosen_state(SessionRef session,
-                                                                   const detail::OtherParts* others = nullptr) const;
+                                                                   const detail::TakenParts& parts = {}) const;
 
   /// The names of the tensors that it saves and that other processes of a job have parts of.
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> tensors_of_others(const Graph& graph) const;

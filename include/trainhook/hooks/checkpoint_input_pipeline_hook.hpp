@@ -23,7 +23,6 @@ namespace trainhook {
 namespace detail {
 struct CheckpointClaim;
 class InputCheckpoints;
-struct RestoreCondition;
 }  // namespace detail
 
 /// Saves the positions of all iterators of the graph with every checkpoint of the model, in separate files
@@ -95,9 +94,8 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
 
   Options options_;
   std::shared_ptr<detail::InputCheckpoints> files_;
-  std::shared_ptr<detail::RestoreCondition> condition_;  // of `files_`
-  std::optional<SecondOrStepTimer> timer_;               // used only if no hook saves the model
-  std::optional<std::int64_t> saved_;                    // the same: the step that was saved last
+  std::optional<SecondOrStepTimer> timer_;  // used only if no hook saves the model
+  std::optional<std::int64_t> saved_;       // the same: the step that was saved last
   bool restore_pending_ = false;
   bool has_own_period_ = false;  // given by the user, not by an Estimator
   bool is_following_ = false;    // a hook that saves the model, in this session

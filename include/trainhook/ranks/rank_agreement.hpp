@@ -75,11 +75,6 @@ class RankAgreement final : public SessionPeers,
     return false;
   }
   void expect_save(std::int64_t step) noexcept override { expected_save_ = (std::min)(step, expected_save_); }
-  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> veto(SessionRef session, const Saver& saver,
-                                                               std::int64_t step) override;
-  TRAINHOOK_DECL void contribute(SessionRef session, const Saver& saver, SaveRequest& request, bool later) override;
-  [[nodiscard]] TRAINHOOK_DECL bool awaits_parts() const noexcept override;
-  TRAINHOOK_DECL bool fetch_parts(std::optional<std::int64_t> step) override;
 
   [[nodiscard]] const std::vector<std::string>& tensors_in_parts() const noexcept override { return tensors_in_parts_; }
   void serve(StatesToGive& states) override { states_ = &states; }
@@ -188,7 +183,6 @@ class RankAgreement final : public SessionPeers,
   std::int64_t chiefs_next_save_ = Peers::kAnyStep;
   std::int64_t expected_save_ = kNoStep;  // of this rank's hooks, since the last run
   bool wishes_save_ = false;
-  std::shared_ptr<RankStatesHook> states_hook_;  // on the chief
   std::vector<const SessionRunHook*> only_here_;
   std::vector<std::string> tensors_in_parts_;
   std::string reason_;                  // why the loop stops

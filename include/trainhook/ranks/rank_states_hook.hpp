@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_part.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
@@ -21,6 +22,7 @@
 
 namespace trainhook::detail {
 
+class PartsOfOthers;
 struct TensorsOfOthers;
 
 /// The digests of the variables that must be equal on all ranks, on one rank after one step.
@@ -104,39 +106,27 @@ class SaveRounds {
 /// the end of the session. There the other ranks give their state, which is therefore of the same step, and write their
 /// parts of a checkpoint. They also meet once all parts that are written in the background are complete. All of this
 /// happens on the loop's thread.
-class RankStatesHook final : public SessionRunHook, public StatesToGive {
+class RankStatesHook final : public SessionRunHook, public StatesToGive, public CheckpointPart {
  public:
   explicit RankStatesHook(SaveRounds& rounds) : rounds_(&rounds), shards_(rounds.rank()) {}
   RankStatesHook(const RankStatesHook&) = delete;
   RankStatesHook& operator=(const RankStatesHook&) = delete;
   TRAINHOOK_DECL ~RankStatesHook() override;
 
-  /// On the chief: why another rank vetoes the save, with its number; nothing if none does, or if the ranks do not meet
-  /// at that step. Call it first: the ranks send what `collect` returns together with the answer.
-  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> veto(SessionRef session, const Saver& saver,
-                                                               std::int64_t step);
+  /// Why another rank vetoes the save, with its number; nothing if none does, or if the ranks do not meet at that step.
+  /// The ranks send their state and inputs together with the answer.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> veto(SaveMoment& moment) override;
 
-  /// The current state that only the other ranks have, named as in the checkpoint; empty if `saver` does not save such
-  /// state.
-  [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> collect(SessionRef session, const Saver& saver,
-                                                                std::int64_t step);
-
-  /// False at the end of a run inside a step function, which only this rank makes, so the others would not answer.
-  [[nodiscard]] TRAINHOOK_DECL bool ranks_meet_at(std::int64_t step) const;
-
-  /// The inputs of the ranks from 1 on that came with the answer to `veto`; empty if the graph has no
-  /// CheckpointInputPipelineHook, or if the ranks did not meet.
-  [[nodiscard]] const std::vector<Snapshot>& inputs() const noexcept { return inputs_; }
-
-  /// Asks the other ranks to write their parts of a checkpoint of the current values: at once or, with `later`, while
-  /// training continues. Null if the chief writes everything, because the saver is not sharded or has its own disk, the
-  /// state is too small, the ranks are not at the same step, or the save is for a run inside a step.
+  /// What only the other ranks have; and, if the saver is sharded or ranks have parts of tensors, the files that they
+  /// are asked to write of the current values. Without such files the chief writes everything, because the saver has
+  /// its own disk, the state is too small, the ranks are not at the same step, or the save is for a run inside a step.
   /// @throws FailedPreconditionError instead, if other ranks have parts of a tensor.
-  [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<OtherParts> write_parts(SessionRef session, const Saver& saver,
-                                                                       const SaveRequest& request, bool later);
+  TRAINHOOK_DECL void take(const SaveMoment& moment, TakenParts& taken) override;
 
-  /// Waits until all ranks have written the parts that `write_parts` asked for.
-  TRAINHOOK_DECL void fetch_parts();
+  [[nodiscard]] bool is_incomplete() const noexcept override { return awaits_parts(); }
+
+  /// Waits until all ranks have written the files that `take` asked for.
+  TRAINHOOK_DECL bool complete(std::optional<std::int64_t> step) override;
 
   [[nodiscard]] TRAINHOOK_DECL std::string give(const std::string& order) override;
   TRAINHOOK_DECL void has_given(const std::string& order) override;
@@ -156,8 +146,15 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive {
   [[nodiscard]] TRAINHOOK_DECL std::int64_t own_step() const;
   [[nodiscard]] TRAINHOOK_DECL bool can_collect(std::int64_t step) const;
   TRAINHOOK_DECL std::vector<std::string> ask_all(const std::string& order);
+  TRAINHOOK_DECL void ask_for_veto(const SaveMoment& moment);
   template <class Ask>
   auto asking(Ask ask);
+  // False at the end of a run inside a step function, which only this rank makes, so the others would not answer.
+  [[nodiscard]] TRAINHOOK_DECL bool ranks_meet_at(std::int64_t step) const;
+  // The current state that only the other ranks have, named as in the checkpoint; empty if the saver saves no such.
+  [[nodiscard]] TRAINHOOK_DECL std::vector<NamedTensor> collect(const SaveMoment& moment);
+  [[nodiscard]] TRAINHOOK_DECL std::shared_ptr<PartsOfOthers> write_parts(const SaveMoment& moment);
+  TRAINHOOK_DECL void fetch_parts();
   TRAINHOOK_DECL void keep(const std::vector<std::string>& given, bool has_states);
   TRAINHOOK_DECL void forget_answers() noexcept;
   TRAINHOOK_DECL void meet(std::int64_t next_save);
@@ -170,7 +167,7 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive {
   bool has_global_step_ = false;
   // For further savers at this step boundary: the collected state, and whether the other ranks can still veto.
   std::optional<std::vector<NamedTensor>> collected_;
-  std::vector<Snapshot> inputs_;
+  std::vector<std::vector<NamedTensor>> inputs_;
   std::optional<std::optional<std::string>> veto_;
   int depth_ = 0;  // of nested runs, which may be this rank's alone
 };

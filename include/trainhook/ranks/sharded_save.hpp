@@ -47,7 +47,10 @@ struct ShardedSave {
   [[nodiscard]] std::size_t num_parts() const noexcept { return names.size(); }
 
   [[nodiscard]] BundlePart part_of(std::uint32_t rank) const {
-    return {.suffix = suffix, .number = rank, .count = static_cast<std::uint32_t>(num_parts())};
+    return {.suffix = suffix,
+            .number = rank,
+            .count = static_cast<std::uint32_t>(num_parts()),
+            .may_have_gaps = !tensors.empty()};
   }
 };
 
@@ -97,18 +100,17 @@ class ShardOfRank {
 
 /// The other ranks' parts at the chief. The loop's thread receives them; the writer's thread may wait for them. The
 /// destructor removes files that `add_to` has not passed on.
-class PartsOfOthers final : public OtherParts {
+class PartsOfOthers final : public CheckpointPart::Taken {
  public:
   TRAINHOOK_DECL PartsOfOthers(ShardedSave save, FileSystem& file_system);
-  PartsOfOthers(const PartsOfOthers&) = delete;
-  PartsOfOthers& operator=(const PartsOfOthers&) = delete;
   TRAINHOOK_DECL ~PartsOfOthers() override;
 
   [[nodiscard]] const ShardedSave& save() const noexcept { return save_; }
 
-  [[nodiscard]] TRAINHOOK_DECL bool has(const std::string& name) const override;
-  [[nodiscard]] bool have_regions() const noexcept override { return !save_.tensors.empty(); }
-  [[nodiscard]] const BundlePart& own() const noexcept override { return own_; }
+  [[nodiscard]] TRAINHOOK_DECL bool brings(const std::string& variable) const override;
+  [[nodiscard]] const BundlePart* data_file() const noexcept override { return &own_; }
+
+  /// Waits for the ranks. @throws the error of one.
   TRAINHOOK_DECL void add_to(BundleWriter& writer) override;
 
   /// Sets a function that `add_to` calls first, for a save that is committed on the loop's thread.

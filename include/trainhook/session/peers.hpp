@@ -15,9 +15,7 @@
 
 namespace trainhook {
 
-class Saver;
 class SessionRunHook;
-struct SaveRequest;
 
 /// The other processes of a job, as the hooks of one of them see them; the monitored session's part is in
 /// monitored/session_peers.hpp. The base class is a job of one process: every answer is the question. Used on the
@@ -59,24 +57,6 @@ class Peers {
   virtual void expect_save(std::int64_t /*step*/) noexcept {}
   static constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::lowest();
   static constexpr std::int64_t kNoStep = (std::numeric_limits<std::int64_t>::max)();
-
-  /// For a saver hook, at the end of the step to save: why the model must not be saved, with the process that says so.
-  /// Call it before `contribute`. @throws the error of a process that has failed, as the next calls do.
-  [[nodiscard]] virtual std::optional<std::string> veto(SessionRef /*session*/, const Saver& /*saver*/,
-                                                        std::int64_t /*step*/) {
-    return std::nullopt;
-  }
-
-  /// Adds to the request what the others have of their own, their input, and the parts that they write: at once or,
-  /// with `later`, while training goes on.
-  virtual void contribute(SessionRef /*session*/, const Saver& /*saver*/, SaveRequest& /*request*/, bool /*later*/) {}
-
-  /// Whether a part that was asked for has not arrived.
-  [[nodiscard]] virtual bool awaits_parts() const noexcept { return false; }
-
-  /// Waits for all parts: at the end of `step`, or of the loop if there is none. Returns false if the others are not at
-  /// the end of that step.
-  virtual bool fetch_parts(std::optional<std::int64_t> /*step*/ = std::nullopt) { return true; }
 };
 
 }  // namespace trainhook

@@ -3,6 +3,8 @@
 
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
@@ -17,7 +19,19 @@
 
 namespace trainhook::detail {
 
-CheckpointCompanion::~CheckpointCompanion() = default;
+/// Confirms before a commit that the directory is still held.
+class Confirmation final : public CheckpointPart::Taken {
+ public:
+  Confirmation(std::shared_ptr<DirectoryHold> hold, std::int64_t step) : hold_(std::move(hold)), step_(step) {}
+
+  void before_commit() override {
+    if (hold_ != nullptr) hold_->confirm(step_);
+  }
+
+ private:
+  std::shared_ptr<DirectoryHold> hold_;
+  std::int64_t step_;
+};
 
 inline void log_what_was_finished(const InterruptedSaves& found, const std::string& directory) {
   for (const std::string& prefix : found.replaced)
@@ -43,19 +57,12 @@ inline void log_what_was_finished(const InterruptedSaves& found, const std::stri
       found.incomplete.size(), directory, found.incomplete.front());
 }
 
-CheckpointClaim::Taken CheckpointClaim::take_companions(SessionRef session, std::int64_t global_step,
-                                                        const std::vector<Snapshot>& inputs) const {
-  Taken taken;
-  for (const auto& companion : companions) taken.add(companion->take(session, global_step, inputs));
+TakenParts CheckpointClaim::take_parts(const SaveMoment& moment) const {
+  const auto confirmation = make_shared_object<Confirmation>(hold, moment.step);
+  TakenParts taken{confirmation};
+  for (const std::shared_ptr<CheckpointPart>& part : parts) part->take(moment, taken);
+  taken.push_back(confirmation);
   return taken;
-}
-
-void CheckpointClaim::Taken::before_model() const {
-  for (const CheckpointCompanion::Commit& commit : commits_) commit.before_model();
-}
-
-void CheckpointClaim::Taken::after_model() const {
-  for (const CheckpointCompanion::Commit& commit : commits_) commit.after_model();
 }
 
 std::shared_ptr<DirectoryHold> take_directory(SessionServices& services, const CheckpointClaim& wanted) {

@@ -44,7 +44,7 @@ void InputCheckpoints::follow(const std::shared_ptr<CheckpointClaim>& model) {
   const int last = files_.process().count > 1 ? files_.process().count - 1 : InputFiles::kAlone;
   expect_name_fits(*file_system_, longest_bundle_path(without_step(files_.prefix_of(directory_, {0, last}))),
                    fmt::format("CheckpointInputPipelineHook: checkpoint_basename '{}'", files_.basename()));
-  model->companions.push_back(shared_from_this());
+  model->parts.push_back(shared_from_this());
 }
 
 void InputCheckpoints::go_alone(std::shared_ptr<CheckpointClaim> own_claim, Clock& clock) {
@@ -76,41 +76,52 @@ void InputCheckpoints::save(SessionRef session, std::int64_t step) {
   static_cast<void>(saver_.save(session, {.save_path = join_path(directory_, files_.basename()),
                                           .global_step = step,
                                           .latest_filename = files_.latest_filename(),
-                                          .before_commit = [this, step] { own_claim_->confirm_directory(step); }}));
+                                          .parts = own_claim_->take_parts({.step = step})}));
 }
 
-InputCheckpoints::Commit InputCheckpoints::take(SessionRef session, std::int64_t global_step,
-                                                const std::vector<Snapshot>& inputs) {
-  if (std::ssize(inputs) + 1 != files_.process().count) {
+/// The positions at one step, of all processes.
+class InputCheckpoints::TakenInputs final : public Taken {
+ public:
+  TakenInputs(std::shared_ptr<const InputCheckpoints> files, std::vector<std::vector<NamedTensor>> inputs,
+              std::int64_t step)
+      : files_(std::move(files)), inputs_(std::move(inputs)), step_(step) {}
+
+  void before_commit() override { files_->write_all(inputs_, step_); }
+  void committed() noexcept override { files_->list_and_remove(step_); }
+
+ private:
+  std::shared_ptr<const InputCheckpoints> files_;
+  std::vector<std::vector<NamedTensor>> inputs_;
+  std::int64_t step_;
+};
+
+void InputCheckpoints::take(const SaveMoment& moment, TakenParts& taken) {
+  if (std::ssize(moment.inputs) + 1 != files_.process().count) {
     log_warning(
         "the checkpoint of step {} lacks the input: the {} processes of the job do not know of it, so the positions of "
         "the others are not here",
-        global_step, files_.process().count);
-    return {.before_model = [] {}, .after_model = [] {}};
+        moment.step, files_.process().count);
+    return;
   }
-  taken_ = global_step;
-  auto all = make_shared_object<std::vector<Snapshot>>();
-  all->push_back(saver_.snapshot(session));
-  all->insert(all->end(), inputs.begin(), inputs.end());
-  const auto self = shared_from_this();
-  return {.before_model = [self, all, global_step] { self->write_all(*all, global_step); },
-          .after_model = [self, global_step] { self->list_and_remove(global_step); }};
+  taken_ = moment.step;
+  std::vector<std::vector<NamedTensor>> all{saver_.snapshot(moment.session).entries};
+  all.insert(all.end(), moment.inputs.begin(), moment.inputs.end());
+  taken.push_back(make_shared_object<TakenInputs>(shared_from_this(), std::move(all), moment.step));
 }
 
-Snapshot InputCheckpoints::give(SessionRef session, std::int64_t step, const std::string& restored_from) {
+std::vector<NamedTensor> InputCheckpoints::give(SessionRef session, std::int64_t step,
+                                                const std::string& restored_from) {
   if (!was_restored_) restore(session, step, restored_from);
   taken_ = step;
-  return saver_.snapshot(session);
+  return saver_.snapshot(session).entries;
 }
 
-void InputCheckpoints::tidy(std::int64_t global_step) noexcept {
+void InputCheckpoints::tidy(std::optional<std::int64_t> global_step) noexcept {
   try {
-    if (!on_disk().has(global_step)) return;
+    if (global_step && !on_disk().has(*global_step)) return;
   } catch (...) { return; }  // the code that needs the file reports it
-  list_and_remove(global_step);
+  list_and_remove(global_step.value_or((std::numeric_limits<std::int64_t>::max)()));
 }
-
-void InputCheckpoints::tidy_all() noexcept { list_and_remove((std::numeric_limits<std::int64_t>::max)()); }
 
 void InputCheckpoints::join(const std::shared_ptr<CheckpointClaim>& other) const {
   if (files_.process().count > 1) return;  // the inputs of the others come with the model's checkpoints only
@@ -170,20 +181,6 @@ std::optional<std::int64_t> InputCheckpoints::restore_earlier(SessionRef session
   return std::nullopt;
 }
 
-RestoreCondition InputCheckpoints::restore_condition(const std::shared_ptr<InputCheckpoints>& files) {
-  const std::weak_ptr<InputCheckpoints> weak = files;
-  RestoreCondition condition;
-  condition.why_not = [weak](const std::string& prefix) -> std::optional<std::string> {
-    const auto self = weak.lock();
-    return self == nullptr ? std::nullopt : self->why_not(prefix);
-  };
-  condition.is_other = [weak](const std::string& prefix) {
-    const auto self = weak.lock();
-    return self != nullptr && self->is_mine(prefix);
-  };
-  return condition;
-}
-
 bool InputCheckpoints::is_mine(std::string_view prefix) const { return files_.parse(base_name(prefix)).has_value(); }
 
 std::optional<std::string> InputCheckpoints::why_not(const std::string& prefix) const {
@@ -201,7 +198,7 @@ std::optional<std::string> InputCheckpoints::why_not(const std::string& prefix) 
       damage);
 }
 
-void InputCheckpoints::write_all(const std::vector<Snapshot>& inputs, std::int64_t step) const {
+void InputCheckpoints::write_all(const std::vector<std::vector<NamedTensor>>& inputs, std::int64_t step) const {
   const bool is_alone = files_.process().count == 1;
   const File other{step, is_alone ? 0 : InputFiles::kAlone};  // of a job of another size
   std::set<File> written;
@@ -223,9 +220,9 @@ void InputCheckpoints::write_all(const std::vector<Snapshot>& inputs, std::int64
   if (checkpoint_exists(*file_system_, other_prefix)) remove_checkpoint(*file_system_, other_prefix);
 }
 
-void InputCheckpoints::write(const Snapshot& input, File file) const {
+void InputCheckpoints::write(const std::vector<NamedTensor>& input, File file) const {
   BundleWriter writer(files_.prefix_of(directory_, file), {.file_system = file_system_, .overwrite = true});
-  for (const NamedTensor& entry : input.entries) writer.add(entry.name, entry.tensor);
+  for (const NamedTensor& entry : input) writer.add(entry.name, entry.tensor);
   if (file.second != InputFiles::kAlone)
     writer.add(std::string(InputFiles::kNumProcesses), Tensor(std::int64_t{files_.process().count}));
   writer.finish();
@@ -236,11 +233,11 @@ InputCheckpoints::OnDisk InputCheckpoints::on_disk(const std::set<std::string>& 
   OnDisk found;
   for (const std::string& prefix : checkpoints_listed_in(*file_system_, directory_)) {
     if (gone.contains(prefix)) continue;
-    const auto writes = [&](const auto& companion) { return companion->is_mine(prefix); };
+    const auto writes = [&](const auto& part) { return part->is_mine(prefix); };
     const std::optional<InputFiles::Name> parsed = files_.parse(base_name(prefix));
     if (parsed && parsed->step) {
       found.inputs.emplace(*parsed->step, parsed->process);
-    } else if (!parsed && (model == nullptr || std::ranges::none_of(model->companions, writes))) {
+    } else if (!parsed && (model == nullptr || std::ranges::none_of(model->parts, writes))) {
       found.models.push_back(step_of_checkpoint(prefix).value_or(0));
     }
   }

@@ -30,6 +30,21 @@
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
 
+namespace trainhook::detail {
+
+/// The data file that this process writes if other processes write others; null: all are its own.
+inline const BundlePart* data_file_among(const TakenParts& parts) {
+  for (const auto& part : parts)
+    if (const BundlePart* const file = part->data_file()) return file;
+  return nullptr;
+}
+
+inline bool is_brought_by(const TakenParts& parts, const std::string& variable) {
+  return std::ranges::any_of(parts, [&](const auto& part) { return part->brings(variable); });
+}
+
+}  // namespace trainhook::detail
+
 namespace trainhook {
 
 struct Saver::State {
@@ -97,14 +112,14 @@ void Saver::expect_all_here(const Graph& graph, std::string_view who) const {
       who, tensors[0]);
 }
 
-Snapshot Saver::snapshot(SessionRef session, const detail::OtherParts* others) const {
-  if (others == nullptr) expect_all_here(session.graph(), "Saver");
-  return collect(session, chosen_state(session, others), Values::Deferred);
+Snapshot Saver::snapshot(SessionRef session, const detail::TakenParts& parts) const {
+  if (detail::data_file_among(parts) == nullptr) expect_all_here(session.graph(), "Saver");
+  return collect(session, chosen_state(session, parts), Values::Deferred);
 }
 
 std::string Saver::save(SessionRef session, const SaveRequest& request) {
-  if (request.others == nullptr) expect_all_here(session.graph(), "Saver");
-  std::vector<StateSpec> chosen = chosen_state(session, request.others.get());
+  if (detail::data_file_among(request.parts) == nullptr) expect_all_here(session.graph(), "Saver");
+  std::vector<StateSpec> chosen = chosen_state(session, request.parts);
   const bool one_at_a_time = session.gives_saved_values();
   const Snapshot snapshot = detail::call_in_context("saving " + prefix_of(request), [&] {
     return collect(session, std::move(chosen), one_at_a_time ? Values::OneAtATime : Values::Now);
@@ -162,7 +177,7 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
     const std::scoped_lock lock(state_->mutex);
     std::erase_if(state_->left_over, [&](const std::string& name) {
       return std::ranges::binary_search(snapshot.entries, name, {}, &NamedTensor::name) ||
-             (request.others != nullptr && request.others->has(name));
+             detail::is_brought_by(request.parts, name);
     });
   }
   report_left_over();
@@ -174,15 +189,16 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
     lock.lock();
     if (request.write_state) retention(request.save_path, request.latest_filename).begin(prefix);
   };
-  if (request.others == nullptr) begin();  // or others could not save while this one waits for the parts
+  const detail::BundlePart* const own_file = detail::data_file_among(request.parts);
+  if (own_file == nullptr) begin();  // or others could not save while this one waits for the other files
   try {
-    BundleWriter writer(prefix, {.file_system = &file_system(),
-                                 .overwrite = true,
-                                 .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
-                                 .expected_bytes = snapshot.bytes,
-                                 .may_have_gaps = !snapshot.slices.own().empty() ||
-                                                  (request.others != nullptr && request.others->have_regions()),
-                                 .part = request.others != nullptr ? &request.others->own() : nullptr});
+    BundleWriter writer(
+        prefix, {.file_system = &file_system(),
+                 .overwrite = true,
+                 .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
+                 .expected_bytes = snapshot.bytes,
+                 .may_have_gaps = !snapshot.slices.own().empty() || (own_file != nullptr && own_file->may_have_gaps),
+                 .part = own_file});
     const auto add = [&](const std::string& name, const Tensor& tensor) {
       if (options_.refuse_non_finite) detail::expect_finite(name, elements_of(tensor), prefix);
       snapshot.slices.add(writer, name, tensor);
@@ -205,20 +221,21 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
         add(name, value);
       }
     }
-    for (const NamedTensor& entry : request.extra) add(entry.name, entry.tensor);
-    if (request.others != nullptr) {
-      request.others->add_to(writer);
-      begin();
-    }
-    if (!request.meta_graph.empty()) writer.add_side_file(".meta", request.meta_graph);
-    if (request.before_commit) request.before_commit();
+    for (const auto& part : request.parts)
+      for (const NamedTensor& entry : part->entries()) add(entry.name, entry.tensor);
+    for (const auto& part : request.parts) part->add_to(writer);
+    if (own_file != nullptr) begin();
+    for (const auto& part : request.parts) part->before_commit();
     written = Duration(clock().monotonic_now() - started);
     writer.finish();
   } catch (...) {
     if (request.write_state && lock.owns_lock() && state_->retention) state_->retention->abandon(prefix);
     throw;
   }
-  if (request.write_state) state_->retention->add(prefix, clock().wall_seconds());
+  if (request.write_state) {
+    state_->retention->add(prefix, clock().wall_seconds());
+    for (const auto& part : request.parts) part->committed();
+  }
   const Duration took(clock().monotonic_now() - started);
   if (request.cost != nullptr)
     *request.cost = {.blocked = took, .written = written, .synced = Duration(took - written), .bytes = snapshot.bytes};
@@ -289,7 +306,7 @@ std::vector<std::shared_ptr<Saveable>> Saver::saveables(const Graph& graph) cons
   return graph.collection<std::shared_ptr<Saveable>>(graph_keys::kSaveableObjects);
 }
 
-std::vector<StateSpec> Saver::chosen_state(SessionRef session, const detail::OtherParts* others) const {
+std::vector<StateSpec> Saver::chosen_state(SessionRef session, const detail::TakenParts& parts) const {
   std::vector<StateSpec> all = session.state();
   std::vector<std::string> wanted = options_.var_list;
   if (!wanted.empty()) {
@@ -309,7 +326,7 @@ std::vector<StateSpec> Saver::chosen_state(SessionRef session, const detail::Oth
   std::ranges::sort(wanted);
   std::erase_if(all, [&](const StateSpec& spec) {
     const bool is_of_kind = by_kind && std::ranges::find(options_.kinds, spec.kind) != options_.kinds.end();
-    if (others != nullptr && others->has(spec.name)) return true;
+    if (detail::is_brought_by(parts, spec.name)) return true;
     return !is_of_kind && !std::ranges::binary_search(wanted, spec.name);
   });
   return all;

@@ -16,6 +16,7 @@
 #include <trainhook/checkpoint/bundle/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/bundle/impl/tensor_slice.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_part.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_directory.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_manager.ipp>

@@ -26,9 +26,9 @@ AsyncCheckpointSaverHook::~AsyncCheckpointSaverHook() = default;
 
 void AsyncCheckpointSaverHook::wait_until_written() {
   if (writer_ == nullptr) return;
-  if (job_->awaits_parts())
+  if (job_->is_incomplete())
     throw FailedPreconditionError(
-        "{}: other ranks of the job have a part in the checkpoint that is being written, and "
+        "{}: other processes of the job have a part in the checkpoint that is being written, and "
         "hand it over at the end of a step; train on, or close the session",
         job_->hook());
   writer_->wait();
@@ -38,7 +38,7 @@ void AsyncCheckpointSaverHook::begin(Graph& graph) {
   writer_ = std::make_unique<detail::BackgroundWriter>();
   CheckpointSaverHook::begin(graph);
   services().before_recovery([this] {
-    if (!job_->awaits_parts()) writer_->wait();  // other ranks hand their parts over at the end of a step
+    if (!job_->is_incomplete()) writer_->wait();  // else the rest comes at the end of a step
   });
 }
 
@@ -57,7 +57,7 @@ void AsyncCheckpointSaverHook::after_run(SessionRunContext& context, const Sessi
 void AsyncCheckpointSaverHook::end(SessionRef session) {
   std::exception_ptr failure;
   try {
-    job_->fetch_parts();
+    job_->complete();
     writer_->wait();
     report_finished(session);
   } catch (...) { failure = std::current_exception(); }
@@ -96,8 +96,8 @@ bool AsyncCheckpointSaverHook::save(detail::CheckpointJob& job, SessionRef sessi
 
 bool AsyncCheckpointSaverHook::may_overlap(std::int64_t step) {
   const bool waits =
-      job_->overlap() == SaveOverlap::Wait || (job_->overlap() != SaveOverlap::Skip && job_->awaits_parts());
-  if (waits && !job_->fetch_parts(step)) return false;
+      job_->overlap() == SaveOverlap::Wait || (job_->overlap() != SaveOverlap::Skip && job_->is_incomplete());
+  if (waits && !job_->complete(step)) return false;
   if (waits) writer_->wait();
   if (job_->overlap() != SaveOverlap::Skip) return true;
   if (!std::exchange(skipping_, true)) {

@@ -61,8 +61,7 @@ void CheckpointInputPipelineHook::begin(Graph& graph) {
   graph.offer(files_);
   if (detail::external_state_policy(graph) != options_.external_state_policy)
     graph.add_to_collection(detail::kExternalStatePolicies, options_.external_state_policy);
-  condition_ = std::make_shared<detail::RestoreCondition>(detail::InputCheckpoints::restore_condition(files_));
-  graph.offer(condition_);
+  graph.offer(std::shared_ptr<detail::CheckpointPart>(files_));
   is_following_ = false;
 }
 
@@ -118,7 +117,6 @@ void CheckpointInputPipelineHook::after_run(SessionRunContext& context, const Se
 }
 
 void CheckpointInputPipelineHook::end(SessionRef session) {
-  condition_.reset();
   const auto files = std::move(files_);
   if (files->own_claim() == nullptr || restore_pending_) return;
   const std::int64_t step = read_global_step(session, *get_global_step(session.graph()));
@@ -130,10 +128,7 @@ void CheckpointInputPipelineHook::save(SessionRef session, std::int64_t step) {
   saved_ = step;
 }
 
-void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept {
-  files_.reset();
-  condition_.reset();
-}
+void CheckpointInputPipelineHook::abort(const std::exception_ptr& /*error*/) noexcept { files_.reset(); }
 
 void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
   const auto all = graph.collection<detail::SavedInput>(detail::kSavedInputs);

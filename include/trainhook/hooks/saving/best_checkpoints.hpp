@@ -27,7 +27,7 @@ namespace trainhook::detail {
 class BestCheckpoints {
  public:
   /// Locks the directory, finishes interrupted saves of a killed process, and reads its checkpoints.
-  /// @param model the hook that saves the model, whose companions save here too; null: none
+  /// @param model the hook that saves the model, whose parts save here too; null: none
   /// @throws InvalidArgumentError if that hook saves into the same directory.
   TRAINHOOK_DECL BestCheckpoints(BestCheckpointOptions options, SessionServices& services, const Graph& graph,
                                  std::shared_ptr<CheckpointClaim> model);
@@ -58,7 +58,7 @@ class BestCheckpoints {
 
   BestCheckpointOptions options_;
   SessionServices* services_;
-  std::shared_ptr<CheckpointClaim> model_;  // keeps its companions alive
+  std::shared_ptr<CheckpointClaim> model_;  // keeps its parts alive
   std::shared_ptr<CheckpointClaim> claim_;
   std::optional<CheckpointDirectory> directory_;
   Saver saver_;

@@ -67,10 +67,9 @@ class CheckpointJob {
   enum class Commit { AtOnce, Later };
 
   /// Triggers the timer, calls the listeners' `before_save`, logs the save, and takes the state. Returns nothing after
-  /// a failure that is tolerated, or if a hook of any process vetoes the save, which is then due again at the next
-  /// step.
+  /// a failure that is tolerated, or if a hook or a part vetoes the save, which is then due again at the next step.
   /// @param when AtOnce: before the session runs again, since the save reads the model itself instead of a copy
-  /// @throws the error of the save, unless it is tolerated; the error of a peer that has failed, which ends the job.
+  /// @throws the error of the save, unless it is tolerated; what a part throws that is asked for a veto.
   [[nodiscard]] TRAINHOOK_DECL std::optional<Save> begin_save(SessionRef session, std::int64_t step, Commit when);
 
   /// Calls the listeners' `after_save` or, after a failure, `save_failed`. Returns true if one of them requests a stop.
@@ -84,9 +83,9 @@ class CheckpointJob {
   /// listeners hear nothing.
   TRAINHOOK_DECL void abort_save(const Save& save) noexcept;
 
-  /// `awaits_parts`: whether a commit `Later` still needs parts of peers. `fetch_parts` waits for them, as Peers does.
-  [[nodiscard]] TRAINHOOK_DECL bool awaits_parts() const noexcept;
-  TRAINHOOK_DECL bool fetch_parts(std::optional<std::int64_t> step = std::nullopt);
+  /// Whether a save that is being committed still needs the rest of a part, see CheckpointPart; and brings it.
+  [[nodiscard]] TRAINHOOK_DECL bool is_incomplete() const noexcept;
+  TRAINHOOK_DECL bool complete(std::optional<std::int64_t> step = std::nullopt);
 
   /// For a new session: true if a listener has requested a stop, at a step that the session has not gone back behind.
   [[nodiscard]] TRAINHOOK_DECL bool is_stopped_by_listener(SessionRef session);
@@ -100,9 +99,9 @@ class CheckpointJob {
 
  private:
   // The timer is not triggered by a veto, so the model is saved as soon as no hook vetoes.
-  [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(SessionRef session, std::int64_t step);
+  [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(SaveMoment& moment);
   TRAINHOOK_DECL void announce(SessionRef session, std::int64_t step);
-  [[nodiscard]] TRAINHOOK_DECL Save take(SessionRef session, std::int64_t step, SaveRequest request, Commit when);
+  [[nodiscard]] TRAINHOOK_DECL Save take(const SaveMoment& moment);
   TRAINHOOK_DECL void fail(SessionRef session, std::int64_t step, const std::exception_ptr& error);
   TRAINHOOK_DECL void note_commit(const Save& save);
   TRAINHOOK_DECL void log_commit(const Save& save);
@@ -123,8 +122,8 @@ class CheckpointJob {
   Variable global_step_;
   std::shared_ptr<CheckpointClaim> claim_;
   std::shared_ptr<Saver> saver_;
-  std::string meta_graph_;
-  std::weak_ptr<OtherParts> pending_;  // the parts of a begun save
+  std::shared_ptr<SideFile> meta_graph_;                       // null: none
+  std::vector<std::weak_ptr<CheckpointPart::Taken>> pending_;  // of the save that began last
   std::optional<std::int64_t> last_saved_;
   std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop
   std::exception_ptr events_failure_;       // set by the writing thread; `end` reads it after waiting for that thread

@@ -61,18 +61,17 @@ inline bool is_saved(SessionRef session) { return !session.graph().offered<Check
 std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
                                                 const std::string& directory) {
   std::vector<std::string> candidates = read_from_device([&] { return checkpoint_candidates(file_system, directory); });
-  const auto conditions = graph.offered<RestoreCondition>();
+  const auto parts = graph.offered<CheckpointPart>();
   std::erase_if(candidates, [&](const std::string& prefix) {
-    return std::ranges::any_of(
-        conditions, [&](const auto& condition) { return condition->is_other && condition->is_other(prefix); });
+    return std::ranges::any_of(parts, [&](const auto& part) { return part->is_mine(prefix); });
   });
   return candidates;
 }
 
-// The reason of the first hook that excludes the checkpoint.
+// The reason of the first part that excludes the checkpoint.
 inline std::optional<std::string> why_excluded(const Graph& graph, const std::string& prefix) {
-  for (const auto& condition : graph.offered<RestoreCondition>()) {
-    if (std::optional<std::string> reason = condition->why_not(prefix)) return reason;
+  for (const auto& part : graph.offered<CheckpointPart>()) {
+    if (std::optional<std::string> reason = part->why_not(prefix)) return reason;
   }
   return std::nullopt;
 }

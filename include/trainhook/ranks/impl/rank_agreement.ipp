@@ -200,34 +200,12 @@ inline void expect_first_session(bool& is_another) {
 void RankAgreement::join(Hooks& hooks) {
   expect_first_session(has_joined_);
   const auto last = std::ranges::find(hooks, HookPhase::Report, [](const auto& hook) { return hook->phase(); });
-  const auto states = std::make_shared<RankStatesHook>(*this);
-  if (is_chief()) states_hook_ = states;
-  hooks.insert(last, states);
+  hooks.insert(last, std::make_shared<RankStatesHook>(*this));
 }
 
 Peers& RankAgreement::of(const SessionRunHook& hook) {
   if (std::ranges::find(only_here_, &hook) != only_here_.end()) return none();
   return *this;
-}
-
-std::optional<std::string> RankAgreement::veto(SessionRef session, const Saver& saver, std::int64_t step) {
-  return states_hook_ != nullptr ? states_hook_->veto(session, saver, step) : std::nullopt;
-}
-
-void RankAgreement::contribute(SessionRef session, const Saver& saver, SaveRequest& request, bool later) {
-  if (states_hook_ == nullptr) return;
-  request.extra = states_hook_->collect(session, saver, request.global_step.value_or(0));
-  request.inputs = states_hook_->inputs();
-  request.others = states_hook_->write_parts(session, saver, request, later);
-}
-
-bool RankAgreement::awaits_parts() const noexcept { return states_hook_ != nullptr && states_hook_->awaits_parts(); }
-
-bool RankAgreement::fetch_parts(std::optional<std::int64_t> step) {
-  if (states_hook_ == nullptr) return true;
-  if (step && !states_hook_->ranks_meet_at(*step)) return false;
-  states_hook_->fetch_parts();
-  return true;
 }
 
 Votes RankAgreement::exchange(const Votes& votes) {

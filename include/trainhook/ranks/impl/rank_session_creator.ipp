@@ -194,8 +194,8 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
     if (has_elements && reader.has_tensor(part.full_name) && reader.entry(part.full_name).shape == full_shape_of(part))
       reader.get_tensor(part.full_name, region_of(part), {});
   }
-  for (const auto& condition : graph_->offered<RestoreCondition>()) {
-    if (why.empty()) why = condition->why_not(prefix).value_or("");
+  for (const auto& part : graph_->offered<CheckpointPart>()) {
+    if (why.empty()) why = part->why_not(prefix).value_or("");
   }
   return why;
 } catch (const DataLossError& error) { return error.what(); }

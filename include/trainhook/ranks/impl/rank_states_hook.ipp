@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
+#include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
@@ -126,6 +127,9 @@ void RankStatesHook::begin(Graph& graph) {
   if (rounds_->size() == 1) return;
   tensors_ = make_shared_object<TensorsOfOthers>(TensorsOfOthers{rounds_->tensors_in_parts()});
   graph.offer(tensors_);
+  if (rounds_->rank() > 0) return;
+  const std::shared_ptr<CheckpointPart> part(std::shared_ptr<void>(), this);  // a session's hooks outlive its claims
+  for (const auto& saver : graph.offered<CheckpointClaim>()) saver->parts.push_back(part);
 }
 
 std::string RankStatesHook::give(const std::string& order) {
@@ -138,7 +142,7 @@ std::string RankStatesHook::give(const std::string& order) {
   if (asked.order == RankOrder::States) reply.state = rank_state_bytes(state_of_rank(session_));
   if (const auto files = session_.graph().offered<InputCheckpoints>(); !files.empty() && rounds_->rank() > 0)
     reply.input = rank_state_bytes(
-        {{.entries = files.front()->give(session_, reply.variables.step, services().restored_from()).entries}});
+        {{.entries = files.front()->give(session_, reply.variables.step, services().restored_from())}});
   return message_bytes(reply);
 }
 
@@ -184,35 +188,45 @@ bool RankStatesHook::can_collect(std::int64_t step) const {
   return depth_ == 0 || rounds_->meets_at([step] { return step; });
 }
 
-std::optional<std::string> RankStatesHook::veto(SessionRef session, const Saver& saver, std::int64_t step) {
-  if (rounds_->size() == 1) return std::nullopt;
+std::optional<std::string> RankStatesHook::veto(SaveMoment& moment) {
+  const std::int64_t step = moment.step;
   if (!ranks_meet_at(step)) {
-    const std::vector<std::string> tensors = saver.tensors_of_others(session.graph());
+    const std::vector<std::string> tensors = moment.saver->tensors_of_others(moment.session.graph());
     if (!tensors.empty())
       return fmt::format("the other ranks, which have parts of '{}', are not at the end of step {}", tensors[0], step);
   }
   if (!can_collect(step)) return std::nullopt;
-  if (veto_) return *veto_;
-  session_ = session;
-  const bool with_states = saves_all(saver.options());
+  if (!veto_) ask_for_veto(moment);
+  moment.inputs = inputs_;
+  return *veto_;
+}
+
+void RankStatesHook::ask_for_veto(const SaveMoment& moment) {
+  session_ = moment.session;
+  const bool with_states = saves_all(moment.saver->options());
   const std::string order = order_bytes(with_states ? RankOrder::States : RankOrder::Question);
   std::vector<std::string> given;
   std::optional<std::string> reason = asking([&] { return rounds_->collect_unless_vetoed(order, given); });
   if (!reason) keep(given, with_states);
   veto_ = reason;
-  return reason;
 }
 
-std::vector<NamedTensor> RankStatesHook::collect(SessionRef session, const Saver& saver, std::int64_t step) {
-  if (rounds_->size() == 1 || !saves_all(saver.options())) return {};
+void RankStatesHook::take(const SaveMoment& moment, TakenParts& taken) {
+  if (std::vector<NamedTensor> entries = collect(moment); !entries.empty())
+    taken.push_back(make_shared_object<ExtraEntries>(std::move(entries)));
+  if (auto parts = write_parts(moment)) taken.push_back(std::move(parts));
+}
+
+std::vector<NamedTensor> RankStatesHook::collect(const SaveMoment& moment) {
+  if (!saves_all(moment.saver->options())) return {};
   if (collected_) return *collected_;
-  if (!can_collect(step)) {
+  if (!can_collect(moment.step)) {
     log_warning(
         "the checkpoint of step {} lacks what ranks other than the chief have of their own: they do not know of it",
-        step);
+        moment.step);
     return {};
   }
-  session_ = session;
+  session_ = moment.session;
   keep(ask_all(order_bytes(RankOrder::States)), true);
   return *collected_;
 }
@@ -241,7 +255,7 @@ void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states
     const std::string& input = replies.at(place).input;
     if (input.empty()) continue;
     expect_same_step(replies[place], digests[place].step, digests[0].step, rank, "input");
-    inputs_.push_back({.entries = std::move(rank_state_in(input, rank).at(0).entries)});
+    inputs_.push_back(std::move(rank_state_in(input, rank).at(0).entries));
   }
   if (!has_states) return;
   const RankState chiefs = rank_state_in(replies.at(0).state, 0);
@@ -266,9 +280,10 @@ void RankStatesHook::forget_answers() noexcept {
   veto_.reset();
 }
 
-std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, const Saver& saver,
-                                                        const SaveRequest& request, bool later) {
-  const std::int64_t step = request.global_step.value_or(0);
+std::shared_ptr<PartsOfOthers> RankStatesHook::write_parts(const SaveMoment& moment) {
+  const SessionRef session = moment.session;
+  const Saver& saver = *moment.saver;
+  const std::int64_t step = moment.step;
   const auto size = static_cast<std::size_t>(rounds_->size());
   const std::vector<std::string> tensors = saver.tensors_of_others(session.graph());
   const auto writes_all = [&](std::string_view why) {
@@ -283,16 +298,16 @@ std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, cons
   std::vector<std::vector<std::string>> names(tensors.empty() ? 1 : size);
   if (saver.options().sharded) names = divide_by_bytes(saver.chosen_state(session), session.graph(), rounds_->size());
   if (!tensors.empty()) names.resize(size);
-  ShardedSave save{.prefix = saver.prefix_of(request),
+  ShardedSave save{.prefix = moment.prefix,
                    .suffix = bundle_temporary_suffix(),
                    .names = std::move(names),
                    .tensors = tensors,
                    .refuse_non_finite = saver.options().refuse_non_finite,
-                   .later = later};
+                   .later = !moment.loop_waits};
   if (save.num_parts() == 1) return nullptr;
   session_ = session;
   const auto parts = std::make_shared<PartsOfOthers>(std::move(save), saver.file_system());
-  if (!later) parts->fetch_by([this] { fetch_parts(); });
+  if (moment.loop_waits) parts->fetch_by([this] { fetch_parts(); });
   shards_.await_parts(parts);
   const std::vector<std::string> steps = ask_all(order_bytes(RankOrder::Write, sharded_save_bytes(parts->save())));
   const auto other = std::ranges::find_if(steps, [&](const std::string& text) { return text != steps.front(); });
@@ -300,6 +315,12 @@ std::shared_ptr<OtherParts> RankStatesHook::write_parts(SessionRef session, cons
   const std::string why = fmt::format("rank {} has ended at step {}", other - steps.begin(), *other);
   if (tensors.empty()) log_warning("rank 0 writes all of the checkpoint of step {}, because {}", step, why);
   return writes_all(why);  // the parts are dropped
+}
+
+bool RankStatesHook::complete(std::optional<std::int64_t> step) {
+  if (step && !ranks_meet_at(*step)) return false;
+  fetch_parts();
+  return true;
 }
 
 void RankStatesHook::fetch_parts() {

@@ -213,7 +213,7 @@ PartsOfOthers::~PartsOfOthers() {
     remove_silently(*file_system_, temporary_data_path(save_.prefix, part, save_.suffix));
 }
 
-bool PartsOfOthers::has(const std::string& name) const { return std::ranges::binary_search(names_, name); }
+bool PartsOfOthers::brings(const std::string& variable) const { return std::ranges::binary_search(names_, variable); }
 
 void PartsOfOthers::set(std::vector<std::string> parts) {
   if (!std::exchange(is_set_, true)) promise_.set_value(std::move(parts));

@@ -55,10 +55,10 @@ BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, SessionServices&
   claim_->hold = take_directory(services, *claim_);
   directory_.emplace(services.file_system(), claim_->directory, kLatestFilename, CheckpointDirectory::Options{});
   if (model_ != nullptr) {
-    for (const auto& companion : model_->companions) companion->join(claim_);
+    for (const auto& part : model_->parts) part->join(claim_);
   }
   list_and_remove(read());
-  for (const auto& companion : claim_->companions) companion->tidy_all();
+  for (const auto& part : claim_->parts) part->tidy({});
 }
 
 bool BestCheckpoints::is_wanted(std::int64_t step, double value) const {
@@ -71,26 +71,24 @@ bool BestCheckpoints::is_wanted(std::int64_t step, double value) const {
 
 void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const {
   if (model_ == nullptr) return;
-  for (const auto& companion : model_->companions) companion->restore(session, step, services_->restored_from());
+  for (const auto& part : model_->parts) part->restore(session, step, services_->restored_from());
 }
 
 std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double value, SaveCost& cost) {
-  const CheckpointClaim::Taken companions = claim_->take_companions(session, step, {});
-  claim_->confirm_directory(step);  // before the input's commit, too
-  const NamedTensor metric{value_name(), Tensor(value)};
   SaveRequest request{.save_path = join_path(claim_->directory, claim_->basename),
                       .global_step = step,
-                      .meta_graph = meta_graph_of(session, saver_.options()),
                       .write_state = false,
-                      .extra = {metric},
                       .cost = &cost};
-  request.before_commit = [this, step] { claim_->confirm_directory(step); };
+  const std::string expected = saver_.prefix_of(request);
+  request.parts = claim_->take_parts({.session = session, .saver = &saver_, .prefix = expected, .step = step});
+  request.parts.push_back(make_shared_object<ExtraEntries>(std::vector{NamedTensor{value_name(), Tensor(value)}}));
+  if (std::string graph = meta_graph_of(session, saver_.options()); !graph.empty())
+    request.parts.push_back(make_shared_object<SideFile>(".meta", std::move(graph)));
+  claim_->confirm_directory(step);
   std::vector<BestCheckpoint> all = best_;
   all.insert(all.end(), surplus_.begin(), surplus_.end());
   std::erase_if(all, [&](const BestCheckpoint& kept) { return kept.step == step; });
-  const std::string expected = saver_.prefix_of(request);
   if (!own_.contains(std::string(base_name(expected)))) directory_->expect_free(expected);
-  companions.before_model();
   directory_->mark(expected);
   std::string prefix;
   try {
@@ -102,7 +100,7 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
   own_.emplace(base_name(prefix));
   all.push_back({.step = step, .value = value, .prefix = prefix});
   list_and_remove(std::move(all));
-  companions.after_model();
+  for (const auto& part : request.parts) part->committed();
   return prefix;
 }
 

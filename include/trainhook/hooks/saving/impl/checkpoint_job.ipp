@@ -78,7 +78,8 @@ void CheckpointJob::begin(Graph& graph, SessionServices& services) {
   stopped_at_.reset();
   saver_.reset();
   events_failure_ = nullptr;
-  meta_graph_.clear();
+  meta_graph_.reset();
+  pending_.clear();
   described_ = vetoed_ = is_last_save_ = false;
   failures_ = vetoes_ = 0;
   save_requests_ = services.num_save_requests();
@@ -97,7 +98,7 @@ bool CheckpointJob::is_restored(SessionRef session) {
                             options_.checkpoint_basename, step);
   });
   if (!is_ours) {  // saved at once, with the input of that step, which the first run would restore
-    for (const auto& companion : claim_->companions) companion->restore(session, step, services_->restored_from());
+    for (const auto& part : claim_->parts) part->restore(session, step, services_->restored_from());
     return false;
   }
   last_saved_ = step;
@@ -116,7 +117,7 @@ void CheckpointJob::describe(SessionRef session) {
   const Graph& graph = session.graph();
   const GraphExport* const how = session.graph_export();
   if (how == nullptr) return;
-  meta_graph_ = meta_graph_of(session, find_saver(graph)->options());
+  std::string meta_graph = meta_graph_of(session, find_saver(graph)->options());
   try {
     if (options_.save_graph_def) {
       FileSystem& disk = services_->file_system();
@@ -129,8 +130,8 @@ void CheckpointJob::describe(SessionRef session) {
   }
   FileWriter& writer = services_->writers().at(directory_);
   writer.add_graph(how->graph_def(graph));
-  writer.add_meta_graph(meta_graph_);
-  if (!options_.save_graph_def) std::string().swap(meta_graph_);  // an assignment keeps the memory
+  writer.add_meta_graph(meta_graph);
+  if (options_.save_graph_def) meta_graph_ = make_shared_object<SideFile>(".meta", std::move(meta_graph));
 }
 
 bool CheckpointJob::is_due(SessionRunContext& context) const {
@@ -150,25 +151,29 @@ bool CheckpointJob::save_now(SessionRef session, std::int64_t step) {
 
 std::optional<Save> CheckpointJob::begin_save(SessionRef session, std::int64_t step, Commit when) {
   const Duration started = services_->clock().monotonic_now();
-  if (is_vetoed(session, step)) return std::nullopt;
-  SaveRequest request{.save_path = save_path(), .global_step = step};
-  services_->peers().contribute(session, *find_saver(session.graph()), request, when == Commit::Later);
+  const Saver& saver = *find_saver(session.graph());
+  SaveMoment moment{.session = session,
+                    .saver = &saver,
+                    .prefix = saver.prefix_of({.save_path = save_path(), .global_step = step}),
+                    .step = step,
+                    .loop_waits = when == Commit::AtOnce};
+  if (is_vetoed(moment)) return std::nullopt;
   try {
     announce(session, step);
-    Save save = take(session, step, std::move(request), when);
+    Save save = take(moment);
     save.set_taken(Duration(services_->clock().monotonic_now() - started));
     return save;
   } catch (...) {
-    request.others.reset();  // nobody commits them
     fail(session, step, std::current_exception());
     return std::nullopt;
   }
 }
 
-bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
+bool CheckpointJob::is_vetoed(SaveMoment& moment) {
   std::optional<std::string> reason = services_->save_veto();
-  if (!reason) reason = services_->peers().veto(session, *find_saver(session.graph()), step);
-  if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", hook_, step, *reason);
+  for (const auto& part : claim_->parts)
+    if (!reason) reason = part->veto(moment);
+  if (reason && !vetoed_) log_warning("{}: the model of step {} is not saved: {}", hook_, moment.step, *reason);
   vetoed_ = reason.has_value();
   if (!vetoed_) return false;
   ++vetoes_;
@@ -176,10 +181,13 @@ bool CheckpointJob::is_vetoed(SessionRef session, std::int64_t step) {
   return true;
 }
 
-bool CheckpointJob::awaits_parts() const noexcept { return services_->peers().awaits_parts() && !pending_.expired(); }
+bool CheckpointJob::is_incomplete() const noexcept {
+  return std::ranges::any_of(pending_, [](const auto& taken) { return !taken.expired(); }) &&
+         std::ranges::any_of(claim_->parts, [](const auto& part) { return part->is_incomplete(); });
+}
 
-bool CheckpointJob::fetch_parts(std::optional<std::int64_t> step) {
-  return !awaits_parts() || services_->peers().fetch_parts(step);
+bool CheckpointJob::complete(std::optional<std::int64_t> step) {
+  return !is_incomplete() || std::ranges::all_of(claim_->parts, [&](const auto& part) { return part->complete(step); });
 }
 
 void CheckpointJob::announce(SessionRef session, std::int64_t step) {
@@ -193,26 +201,22 @@ void CheckpointJob::announce(SessionRef session, std::int64_t step) {
   if (start_ == SaveStart::ListenersThenLog) log_saving();
 }
 
-Save CheckpointJob::take(SessionRef session, std::int64_t step, SaveRequest request, Commit when) {
-  CheckpointClaim::Taken companions = claim_->take_companions(session, step, std::exchange(request.inputs, {}));
-  pending_ = request.others;
-  if (options_.save_graph_def) request.meta_graph = meta_graph_;
-  request.before_commit = [this, step] { claim_->confirm_directory(step); };
-  const std::shared_ptr<Saver>& saver = find_saver(session.graph());
+Save CheckpointJob::take(const SaveMoment& moment) {
+  SaveRequest request{.save_path = save_path(), .global_step = moment.step, .parts = claim_->take_parts(moment)};
+  pending_.assign(request.parts.begin(), request.parts.end());
+  if (meta_graph_ != nullptr) request.parts.push_back(meta_graph_);
   std::shared_ptr<const Snapshot> snapshot;
-  if (when == Commit::Later)
-    snapshot = call_in_context("saving " + saver->prefix_of(request), [&] {
-      return detail::make_shared_object<Snapshot>(saver->snapshot(session, request.others.get()));
+  if (!moment.loop_waits) {
+    snapshot = call_in_context("saving " + moment.prefix, [&] {
+      return make_shared_object<Snapshot>(saver_->snapshot(moment.session, request.parts));
     });
-  return {step, [this, session, saver, companions = std::move(companions), snapshot,
-                 request = std::move(request)](SaveCost& cost) mutable {
+  }
+  return {moment.step, [this, session = moment.session, saver = saver_, snapshot,
+                        request = std::move(request)](SaveCost& cost) mutable {
             request.cost = &cost;
-            request.before_commit();  // before the input's commit, too
+            claim_->confirm_directory(*request.global_step);
             flush_events();
-            companions.before_model();
-            std::string prefix = snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
-            companions.after_model();
-            return prefix;
+            return snapshot ? saver->write(*snapshot, request) : saver->save(session, request);
           }};
 }
 
@@ -313,7 +317,7 @@ void CheckpointJob::end(SessionRef session) {
     } else {
       claim_->confirm_directory(step);
       find_saver(session.graph())->tidy(save_path());
-      for (const auto& companion : claim_->companions) companion->tidy(step);
+      for (const auto& part : claim_->parts) part->tidy(step);
     }
   });
   for (const auto& listener : listeners_)
