@@ -47,7 +47,7 @@ struct Restoring : ::testing::Test {
   }
   void restore(const RestoreRules& rules) {
     const std::shared_ptr<const RestorePolicy> policy = rules;
-    policy->restore(loop, saver, "old/m-3", "run", [this] { ++initialized; }, {.prefix = own});
+    policy->restore(loop, saver, "old/m-3", "run", [this] { ++initialized; });
     if (const auto record = detail::read_run_record(disk, "run")) notes = record->restored;
   }
   template <class Failure>
@@ -63,7 +63,6 @@ struct Restoring : ::testing::Test {
   Floats encoder{-1, -1}, head{-2};
   LoopSession loop;
   int initialized = 0;
-  std::string own;
   std::string notes;
 };
 
@@ -311,20 +310,6 @@ TEST_F(Restoring, WhatIsBelowAVariableThatIsLeftOutIsLeftOutToo) {
   EXPECT_EQ(slot, Floats{-1});
 }
 
-TEST_F(Restoring, OfOneRankTakesItsOwnStateByTheSameRules) {
-  Floats noise{-1};
-  loop.state("noise", noise);
-  write({{"net/old/w", Tensor::of<float>({1, 2})},
-         {"_trainhook/state/sound", Tensor::of<float>({3})},
-         {"_trainhook/ranks/1/_trainhook/state/sound", Tensor::of<double>({4})},
-         {"_trainhook/ranks/2/_trainhook/state/sound", Tensor::of<float>({5})}});
-  own = "_trainhook/ranks/1/";
-  restore({.rename = {{"sound", "noise"}, {"net/old", "net/encoder"}}, .missing = Missing::KeepInitial, .cast = true});
-  EXPECT_EQ(noise, Floats{4});
-  EXPECT_EQ(encoder, (Floats{-1, -1}));  // the chief sends it
-  EXPECT_EQ(notes, "");
-}
-
 TEST_F(Restoring, AFileOfWeightsMayLackTheStep) {
   write({{"net/encoder/w", Tensor::of<float>({1, 2})}, {"net/head", Tensor::of<float>({3})}}, false);
   EXPECT_NE(refusal<NotFoundError>({}), "none");
@@ -338,7 +323,7 @@ TEST_F(Restoring, ADamagedRecordOfTheRunIsNoDamageOfTheCheckpoint) {
   disk.make_directories("run");
   write_file_atomically(disk, "run/run.pbtxt", "command_line: {");
   const std::shared_ptr<const RestorePolicy> policy = RestoreRules{.rename = {{"encoder/", "net/encoder/"}}};
-  EXPECT_NO_THROW(policy->restore(loop, saver, "old/m-3", "run", [] {}, {}));
+  EXPECT_NO_THROW(policy->restore(loop, saver, "old/m-3", "run", [] {}));
   EXPECT_EQ(encoder, (Floats{1, 2}));
 }
 

@@ -44,7 +44,7 @@ class SaverCrash : public ::testing::Test {
       clock_.advance(std::chrono::seconds(1));
       disk.set_time(clock_.wall_seconds());
       saver.write({{{"w", Tensor(static_cast<double>(step) + version)}}},
-                  {.save_path = "run/m", .global_step = step, .meta_graph = version == 0 ? "graph" : ""});
+                  {.save_path = "run/m", .global_step = step, .parts = version == 0 ? graph_ : detail::TakenParts()});
     }
   }
 
@@ -78,6 +78,7 @@ class SaverCrash : public ::testing::Test {
   }
 
   testing::ManualClock clock_;
+  detail::TakenParts graph_{std::make_shared<detail::SideFile>(".meta", "graph")};
 };
 
 TEST_F(SaverCrash, ASaveThatPushesOneOutEndsAnywhere) {

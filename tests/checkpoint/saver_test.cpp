@@ -67,7 +67,9 @@ class SaverTest : public ::testing::Test {
     return options;
   }
   std::string save(Saver& saver, ScriptedSession& session, std::int64_t step, std::string meta_graph = {}) {
-    return saver.save(session, {.save_path = "run/m", .global_step = step, .meta_graph = std::move(meta_graph)});
+    SaveRequest request{.save_path = "run/m", .global_step = step};
+    if (!meta_graph.empty()) request.parts = {std::make_shared<detail::SideFile>(".meta", std::move(meta_graph))};
+    return saver.save(session, request);
   }
   Prefixes listed() { return get_checkpoint_state(disk, "run")->all_model_checkpoint_paths; }
   Prefixes files_of(const std::string& prefix) {

@@ -90,8 +90,8 @@ class CheckpointPart {
   /// Brings the rest: at the end of `step`, or of the loop if there is none. False if it cannot be had there.
   virtual bool complete(std::optional<std::int64_t> /*step*/) { return true; }
 
-  /// Why the model must not be restored from the checkpoint `prefix`, or nothing. An error other than DataLossError
-  /// ends the restore, so that no checkpoint is skipped because of a file that only could not be read.
+  /// Why the model must not be restored from the checkpoint `prefix`, or nothing. What this throws ends the restore, so
+  /// that no checkpoint is skipped because of a file that only could not be read.
   [[nodiscard]] virtual std::optional<std::string> why_not(const std::string& /*prefix*/) const { return std::nullopt; }
 
   /// Whether `prefix` is one of this part's own files, by its name, and no checkpoint of a model.

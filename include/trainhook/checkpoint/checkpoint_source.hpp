@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,8 +57,11 @@ class CheckpointContents {
   /// The names that begin with `beginning`, sorted.
   [[nodiscard]] virtual std::vector<std::string> names(std::string_view beginning = {}) const = 0;
 
-  /// Whether a restore leaves the session's state of that name as it is.
+  /// Whether a restore leaves the session's state of that name as it is; a saveable of that name starts fresh.
   [[nodiscard]] virtual bool keeps_initial(std::string_view /*name*/) const { return false; }
+
+  /// Whether this shows what one of several readers restores: what none takes is the matter of another one.
+  [[nodiscard]] virtual bool is_partial() const noexcept { return false; }
 
   /// Says that a variable of the model is not here, and what to do. @throws NotFoundError always.
   [[noreturn]] virtual void refuse(std::string_view variable) const = 0;
@@ -65,8 +69,8 @@ class CheckpointContents {
 
 /// Opens a checkpoint of one format. `file_system` must outlive the contents; `files` counts where there are several.
 /// @throws NotFoundError if there is none, DataLossError if it is damaged or of another format.
-using CheckpointFormat = std::unique_ptr<CheckpointContents> (*)(const std::string& path, FileSystem& file_system,
-                                                                 BundleFiles files);
+using CheckpointFormat =
+    std::function<std::unique_ptr<CheckpointContents>(const std::string& path, FileSystem& file_system, BundleFiles)>;
 
 /// TensorFlow's V2 format, in which this library saves; `path` is without `.index`.
 [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<CheckpointContents> open_bundle(const std::string& path,
@@ -80,14 +84,14 @@ class CheckpointSource {
   /// @param path of a checkpoint, without `.index` if it is a bundle
   template <std::convertible_to<std::string> Path>
   CheckpointSource(Path&& path, CheckpointFormat own_format = nullptr)  // NOLINT(google-explicit-constructor)
-      : path_(std::forward<Path>(path)), format_(own_format) {}
+      : path_(std::forward<Path>(path)), format_(std::move(own_format)) {}
 
   [[nodiscard]] bool empty() const noexcept { return path_.empty(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] CheckpointFormat format() const noexcept { return format_; }  ///< null: what is expected
+  [[nodiscard]] const CheckpointFormat& format() const noexcept { return format_; }  ///< null: what is expected
 
   /// Opens it in its own format, or else in `expected` (null: as a bundle).
-  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<CheckpointContents> open(CheckpointFormat expected,
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<CheckpointContents> open(const CheckpointFormat& expected,
                                                                         FileSystem& file_system,
                                                                         BundleFiles files) const;
 

@@ -3,7 +3,6 @@
 /// RestorePolicy: how a session is restored from a checkpoint that need not fit it.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include <trainhook/checkpoint/checkpoint_source.hpp>
@@ -14,18 +13,6 @@
 namespace trainhook {
 
 class Saver;
-
-namespace detail {
-
-/// What a process of a job restores whose variables come from the chief: its own state, and no variables but strings
-/// and its parts of tensors.
-struct OwnState {
-  std::string prefix{};  ///< of its state's names in the checkpoint, taken instead of the chief's; empty: restores all
-  std::function<bool(const std::string& name)> keeps{};  ///< the state that keeps its value instead of the chief's
-  bool is_verified = false;                              ///< of this checkpoint, the parts of tensors were read before
-};
-
-}  // namespace detail
 
 /// What `RestoreRules` become, so that programs without them contain none of their code.
 class RestorePolicy {
@@ -42,11 +29,9 @@ class RestorePolicy {
   [[nodiscard]] virtual std::string text() const = 0;
 
   /// Restores all that `saver` saves of the session. Calls `initialize` first if not all of it is in the checkpoint.
-  /// What was not plain is noted in `run.pbtxt` of `directory`, if that is not empty. `own` is that of
-  /// Saver::restore.
+  /// What was not plain is noted in `run.pbtxt` of `directory`, if that is not empty.
   virtual void restore(SessionRef session, const Saver& saver, const CheckpointSource& checkpoint,
-                       const std::string& directory, FunctionRef<void()> initialize,
-                       const detail::OwnState& own) const = 0;
+                       const std::string& directory, FunctionRef<void()> initialize) const = 0;
 };
 
 }  // namespace trainhook

@@ -140,17 +140,14 @@ class Saver {
   /// Reads and verifies the whole checkpoint, then restores the saveables, then the session; on an error no variable
   /// changes. Partitioned variables are joined or split. A job's parts of tensors are verified, then read once more to
   /// where they are: if the disk fails only then, they are half read.
-  /// @param own for a rank of a job that is not the chief
   /// @param resumes whether the session trains on. Else, or if another program wrote the checkpoint, generators of a
   /// graph's random ops may be missing: they keep their values, with a log line
   /// @throws DataLossError for a damaged checkpoint, InvalidArgumentError if there is none or a dtype or shape differs,
   /// NotFoundError if state is missing.
-  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointSource& from, const detail::OwnState& own = {},
-                              bool resumes = false) const;
+  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointSource& from, bool resumes = false) const;
 
   /// The same from a checkpoint that is open.
-  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointContents& contents, const detail::OwnState& own = {},
-                              bool resumes = false) const;
+  TRAINHOOK_DECL void restore(SessionRef session, const CheckpointContents& contents, bool resumes = false) const;
 
   /// Logs how many names of the checkpoint restored last nothing in the session took, and the first few, because later
   /// saves leave them out. A save does that, too, if it was not done before.
@@ -176,7 +173,7 @@ class Saver {
   // The name of this piece of state in the checkpoint, with the right dtype and shape; nothing if it is missing and may
   // be.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> find_entry(const CheckpointContents& contents,
-                                                                     const StateSpec& spec, const std::string& own,
+                                                                     const StateSpec& spec,
                                                                      bool may_lack_generators) const;
   [[noreturn]] TRAINHOOK_DECL void refuse(const CheckpointContents& contents, const StateSpec& missing) const;
 

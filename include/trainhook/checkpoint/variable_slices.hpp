@@ -52,8 +52,8 @@ class VariableSlices {
   [[nodiscard]] TRAINHOOK_DECL bool is_own(std::string_view name) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> own() const;
 
-  /// How a restore opens data files: a process that restores parts opens those that it reads, and the first checks all.
-  [[nodiscard]] TRAINHOOK_DECL BundleFiles files_of_restore(bool is_first) const;
+  /// How a restore opens data files, whose number grows with those of the processes that have parts.
+  [[nodiscard]] TRAINHOOK_DECL BundleFiles files_of_restore() const;
 
   /// Stores the tensor of variable `name`: as a slice if the variable is a part, or else as a tensor. A large part of
   /// this process becomes several slices, so that processes with other parts read little more than those.

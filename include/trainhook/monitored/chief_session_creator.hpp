@@ -23,10 +23,8 @@ struct ChiefSessionCreatorOptions {
   std::string checkpoint_dir{};                      ///< restore its newest good checkpoint, if it has one
   CheckpointSource checkpoint_filename_with_path{};  ///< or exactly this one
   std::shared_ptr<const RestorePolicy> restore{};    ///< null: all of a checkpoint has to fit
-  detail::OwnState own{};                            ///< of one process of a job; see Saver::restore
-  std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< see RestoreOptions
-  FileSystem* file_system = nullptr;  ///< null: the disk; must outlive the session
-  Clock* clock = nullptr;             ///< null: the system's clock; must outlive the session
+  FileSystem* file_system = nullptr;                 ///< null: the disk; must outlive the session
+  Clock* clock = nullptr;                            ///< null: the system's clock; must outlive the session
 };
 
 /// Finalizes the scaffold, then prepares a session. Source: TensorFlow's `ChiefSessionCreator`.

@@ -32,13 +32,10 @@ struct RestoreReport {
 
 /// The checkpoint from which a model is restored.
 struct RestoreOptions {
-  std::shared_ptr<Saver> saver{};                    ///< null: restores nothing
-  std::string checkpoint_dir{};                      ///< its newest good checkpoint
-  CheckpointSource checkpoint_filename_with_path{};  ///< or exactly this one
-  std::shared_ptr<const RestorePolicy> restore{};    ///< null: all of it has to fit
-  detail::OwnState own{};                            ///< of one process of a job; see Saver::restore
-  std::function<std::optional<std::string>(const std::string& prefix)> why_damaged{};  ///< of a directory's checkpoint,
-                                                                                       ///< what others found damaged
+  std::shared_ptr<Saver> saver{};                       ///< null: restores nothing
+  std::string checkpoint_dir{};                         ///< its newest good checkpoint
+  CheckpointSource checkpoint_filename_with_path{};     ///< or exactly this one
+  std::shared_ptr<const RestorePolicy> restore{};       ///< null: all of it has to fit
   bool wait_for_checkpoint = false;                     ///< waits for one if the directory has none yet
   Duration max_wait_secs = std::chrono::seconds(7200);  ///< the longest such wait
 };

@@ -59,6 +59,7 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] Graph& graph() override { return *graph_; }
 
  private:
+  class RestoredByAll;
   class Token;
 
   TRAINHOOK_DECL void expect_shared_directory() const;

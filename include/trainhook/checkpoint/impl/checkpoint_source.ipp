@@ -78,9 +78,9 @@ std::unique_ptr<CheckpointContents> open_bundle(const std::string& path, FileSys
   return std::make_unique<detail::BundleContents>(path, file_system, files);
 }
 
-std::unique_ptr<CheckpointContents> CheckpointSource::open(CheckpointFormat expected, FileSystem& file_system,
+std::unique_ptr<CheckpointContents> CheckpointSource::open(const CheckpointFormat& expected, FileSystem& file_system,
                                                            BundleFiles files) const {
-  const CheckpointFormat chosen = format_ != nullptr ? format_ : expected;
+  const CheckpointFormat& chosen = format_ != nullptr ? format_ : expected;
   return (chosen != nullptr ? chosen : open_bundle)(path_, file_system, files);
 }
 

@@ -40,24 +40,21 @@ using Model = std::map<std::string, StateSpec, std::less<>>;
 /// for the restore to refuse.
 class FittedContents final : public CheckpointContents {
  public:
-  /// @param own the prefix of what one rank of a job has of its own in the checkpoint, as Saver::restore takes it
   /// @param was_followed the checkpoint is of this model: rules may have been followed before it was saved
   FittedContents(const CheckpointContents& original, const RestoreRules& rules, SessionRef session, const Model& model,
-                 const std::string& own, bool was_followed)
-      : original_(original), rules_(rules), session_(session), model_(model), own_(own), slices_(session.graph()) {
+                 bool was_followed)
+      : original_(original), rules_(rules), session_(session), model_(model), slices_(session.graph()) {
     if (const std::optional<Variable> step = get_global_step(session.graph())) step_ = step->name();
     const auto in_model = [&model](const std::string& name) { return model.contains(name); };
     Renaming renaming(rules.rename, in_model, was_followed);
     const std::vector<std::string> names = original.names();
     for (const std::string& name : names) {
-      const std::string rest = name.substr(name.starts_with(own) ? own.size() : 0);
-      std::string here = renaming.name_here(rest);
-      if (here == rest) here = with_its_variable(rest, renaming);
+      std::string here = renaming.name_here(name);
+      if (here == name) here = with_its_variable(name, renaming);
       if (here.empty()) {
         left_out_.insert(name);
         continue;
       }
-      here.insert(0, name, 0, name.size() - rest.size());
       if (originals_.emplace(here, name).second || (was_followed && stays(name, here, renaming))) continue;
       throw InvalidArgumentError("restore: '{}' and '{}' of checkpoint {} would both be '{}'; rename one of them",
                                  *find_original(here), name, path(), here);
@@ -105,7 +102,11 @@ class FittedContents final : public CheckpointContents {
         path(), list_names(original_.names()), list_names(lacked));
   }
 
-  [[nodiscard]] bool keeps_initial(std::string_view name) const override { return kept_.contains(name); }
+  [[nodiscard]] bool keeps_initial(std::string_view name) const override {
+    return kept_.contains(name) || original_.keeps_initial(name);
+  }
+
+  [[nodiscard]] bool is_partial() const noexcept override { return original_.is_partial(); }
 
   [[nodiscard]] const std::string& path() const noexcept override { return original_.path(); }
 
@@ -114,7 +115,7 @@ class FittedContents final : public CheckpointContents {
     if (original == nullptr) return std::nullopt;
     std::optional<Entry> found = original_.find(*original);
     const StateSpec* const part = find_part(name);
-    const StateSpec* const wanted = part != nullptr ? part : find_wanted_by(name);
+    const StateSpec* const wanted = part != nullptr ? part : find_wanted(name);
     if (!found || wanted == nullptr) return found;
     if (rules_.cast && found->dtype != DType::Invalid) found->dtype = wanted->dtype;
     if (part == nullptr && rules_.reshape && !wanted->shape.compatible_with(found->shape))
@@ -124,7 +125,7 @@ class FittedContents final : public CheckpointContents {
 
   [[nodiscard]] Tensor read(std::string_view name) const override {
     Tensor value = original_.read(original_name(name));
-    const StateSpec* wanted = find_wanted_by(name);
+    const StateSpec* wanted = find_wanted(name);
     if (wanted == nullptr) wanted = find_owner(name, value.shape());
     if (wanted == nullptr) return value;
     value = converted(*wanted, std::move(value));
@@ -203,9 +204,9 @@ class FittedContents final : public CheckpointContents {
   bool stays(const std::string& name, const std::string& here, Renaming& renaming) {
     const std::string other = originals_.at(here);
     for (const std::string& each : {other, name}) {
-      if (each == here || find_wanted_by(each) == nullptr || !originals_.emplace(each, each).second) continue;
+      if (each == here || find_wanted(each) == nullptr || !originals_.emplace(each, each).second) continue;
       originals_[here] = each == other ? name : other;
-      renaming.take_back(each.substr(each.starts_with(own_) ? own_.size() : 0));
+      renaming.take_back(each);
       return true;
     }
     return false;
@@ -234,7 +235,7 @@ class FittedContents final : public CheckpointContents {
 
   // The name of the tensor that a piece of state lacks; null if it is there, or needs none.
   [[nodiscard]] const std::string* lacking(const std::string& name) const {
-    if (originals_.contains(name) || originals_.contains(own_ + name)) return nullptr;
+    if (originals_.contains(name)) return nullptr;
     const SaveSliceInfo* const slice = slices_.find(name);
     if (slice == nullptr) return &model_.find(name)->first;
     const bool is_empty = slice->is_own && std::ranges::count(slice->var_shape, 0) > 0;
@@ -243,7 +244,7 @@ class FittedContents final : public CheckpointContents {
 
   // If a rule allows it; a checkpoint of another model need not have the step and what is no variable.
   void keep(const StateSpec& spec, const std::string& whole) {
-    const bool is_left_out = left_out_.contains(whole) || left_out_.contains(own_ + whole);
+    const bool is_left_out = left_out_.contains(whole);
     const bool is_of_another = !rules_.from.empty() && (spec.name == step_ || spec.kind == StateKind::Auxiliary);
     if (rules_.missing == Missing::Fail && !is_left_out && !is_of_another) return;
     kept_.insert(spec.name);
@@ -258,13 +259,9 @@ class FittedContents final : public CheckpointContents {
     const auto found = model_.find(name);
     return found == model_.end() ? nullptr : &found->second;
   }
-  // That may be a rank's own.
-  [[nodiscard]] const StateSpec* find_wanted_by(std::string_view name) const {
-    return find_wanted(name.substr(name.starts_with(own_) ? own_.size() : 0));
-  }
   // The variable whose hook's value has another shape; null if it has that one, or nothing reshapes it.
   [[nodiscard]] const StateSpec* find_owner(std::string_view name, const Shape& shape) const {
-    const auto owner = owners_.find(name.substr(name.starts_with(own_) ? own_.size() : 0));
+    const auto owner = owners_.find(name);
     const StateSpec* const wanted = owner == owners_.end() || !rules_.reshape ? nullptr : find_wanted(owner->second);
     return wanted == nullptr || wanted->shape.compatible_with(shape) ? nullptr : wanted;
   }
@@ -315,7 +312,6 @@ class FittedContents final : public CheckpointContents {
   const RestoreRules& rules_;
   SessionRef session_;
   const Model& model_;
-  const std::string& own_;
   std::map<std::string, std::string, std::less<>> originals_;  // the names there, by those here
   std::map<std::string, std::string, std::less<>> owners_;     // the variables of hooks' values, by the names here
   std::set<std::string, std::less<>> left_out_;
@@ -342,24 +338,20 @@ class RulesPolicy final : public RestorePolicy {
   }
 
   void restore(SessionRef session, const Saver& saver, const CheckpointSource& checkpoint, const std::string& directory,
-               FunctionRef<void()> initialize, const OwnState& own) const override {
+               FunctionRef<void()> initialize) const override {
     FileSystem& file_system = saver.file_system();
     const CheckpointSource source(checkpoint_prefix(file_system, checkpoint.path()), checkpoint.format());
     const VariableSlices slices(session.graph());
-    const auto original = source.open(saver.options().format, file_system, slices.files_of_restore(own.prefix.empty()));
+    const auto original = source.open(saver.options().format, file_system, slices.files_of_restore());
     Model model;
     for (const StateSpec& spec : saver.chosen_state(session)) model.emplace(spec.name, spec);
     const bool begins = !rules_.from.empty();
-    const bool was_followed = !begins && fits(*original, model, slices, own.prefix);
-    const FittedContents fitted(*original, rules_, session, model, own.prefix, was_followed);
-    if (begins && own.prefix.empty()) fitted.expect_a_variable();
+    const bool was_followed = !begins && fits(*original, model, slices);
+    const FittedContents fitted(*original, rules_, session, model, was_followed);
+    if (begins && !original->is_partial()) fitted.expect_a_variable();
     if (!was_followed || !fitted.notes().empty()) initialize();
-    saver.restore(session, fitted,
-                  {.prefix = own.prefix,
-                   .keeps = own.keeps,
-                   .is_verified = own.is_verified && was_followed},  // else by other names
-                  !begins && own.prefix.empty());
-    if (!own.prefix.empty()) return;  // the chief says it
+    saver.restore(session, fitted, !begins);
+    if (original->is_partial()) return;
     const std::vector<std::string> left_over = saver.take_left_over();
     const std::vector<std::string> notes = fitted.notes();
     if (!begins && notes.empty() && left_over.empty()) return;
@@ -378,8 +370,7 @@ class RulesPolicy final : public RestorePolicy {
   } catch (const Error& error) { log_warning("run.pbtxt does not say how the run began: {}", error); }
 
   // Whether the checkpoint is one of this model, and has no name from before.
-  [[nodiscard]] bool fits(const CheckpointContents& contents, const Model& model, const VariableSlices& slices,
-                          const std::string& own) const {
+  [[nodiscard]] bool fits(const CheckpointContents& contents, const Model& model, const VariableSlices& slices) const {
     for (const auto& [name, spec] : model) {
       const SaveSliceInfo* const slice = slices.find(name);
       if (slice != nullptr && (!slice->is_own || std::ranges::count(slice->var_shape, 0) > 0)) continue;
@@ -391,10 +382,8 @@ class RulesPolicy final : public RestorePolicy {
     }
     const auto in_model = [&model](const std::string& name) { return model.contains(name); };
     Renaming renaming(rules_.rename, in_model, false);
-    return std::ranges::all_of(contents.names(), [&](const std::string& name) {
-      const std::string rest = name.starts_with(own) ? name.substr(own.size()) : name;
-      return in_model(rest) || renaming.name_here(rest) == rest;
-    });
+    return std::ranges::all_of(
+        contents.names(), [&](const std::string& name) { return in_model(name) || renaming.name_here(name) == name; });
   }
 
   RestoreRules rules_;

@@ -4,6 +4,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,50 +63,41 @@ inline void expect_possible(const std::string& global_step, const std::vector<Na
 
 namespace trainhook {
 
-void Saver::restore(SessionRef session, const CheckpointSource& from, const detail::OwnState& own, bool resumes) const {
-  const BundleFiles files = detail::VariableSlices(session.graph()).files_of_restore(own.prefix.empty());
+void Saver::restore(SessionRef session, const CheckpointSource& from, bool resumes) const {
+  const BundleFiles files = detail::VariableSlices(session.graph()).files_of_restore();
   std::unique_ptr<CheckpointContents> contents;
   try {
     contents = from.open(options_.format, file_system(), files);
   } catch (const NotFoundError& error) {
     throw InvalidArgumentError("{} is not a valid checkpoint: {}", from.path(), error.what());
   }
-  restore(session, *contents, own, resumes);
+  restore(session, *contents, resumes);
 }
 
-void Saver::restore(SessionRef session, const CheckpointContents& contents, const detail::OwnState& own,
-                    bool resumes) const {
+void Saver::restore(SessionRef session, const CheckpointContents& contents, bool resumes) const {
   std::vector<NamedTensor> staged;
   bool fills = false;  // parts of tensors, whose values have no room here
   const std::vector<StateSpec> chosen = chosen_state(session);
   staged.reserve(chosen.size());
   const detail::VariableSlices slices(session.graph());
-  const bool may_lack_generators = !resumes || contents.names("_trainhook/").empty();
-  std::string kept;
+  const bool may_lack_generators = !resumes || contents.is_partial() || contents.names("_trainhook/").empty();
   std::vector<std::string> lacking;
   std::vector<std::string> taken;
-  const auto is_kept = [&](const std::string& name) {
-    if (!own.keeps || !own.keeps(name)) return false;
-    kept += fmt::format("{}'{}'", kept.empty() ? "" : ", ", name);
-    return true;
-  };
   for (const StateSpec& spec : chosen) {
-    const bool comes_from_chief = spec.kind == StateKind::Variable && spec.dtype != DType::String;
-    if (!own.prefix.empty() && comes_from_chief && !slices.is_own(spec.name)) continue;
-    if (is_kept(spec.name) || contents.keeps_initial(spec.name)) continue;
+    if (contents.keeps_initial(spec.name)) continue;
     if (const SaveSliceInfo* slice = slices.find(spec.name);
         slice != nullptr && (slice->is_own || !contents.find(spec.name))) {
       Tensor value;
       if (slice->is_own && !session.memory(spec.name).bytes.empty()) {
         detail::VariableSlices::expect_tensor_of(contents, *slice, spec);
-        if (!own.is_verified) contents.read_into(slice->full_name, detail::region_of(*slice), {});
+        contents.read_into(slice->full_name, detail::region_of(*slice), {});
         fills = true;
       } else {
         value = detail::VariableSlices::read(contents, *slice, spec);
       }
       staged.push_back({spec.name, std::move(value)});
       taken.push_back(slice->full_name);
-    } else if (const auto key = find_entry(contents, spec, own.prefix, may_lack_generators)) {
+    } else if (const auto key = find_entry(contents, spec, may_lack_generators)) {
       staged.push_back({spec.name, contents.read(*key)});
       taken.push_back(*key);
     } else {
@@ -117,12 +109,11 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
   std::vector<std::pair<std::shared_ptr<Saveable>, StateValues>> states;
   for (const std::shared_ptr<Saveable>& saveable : saveables(session.graph())) {
     StateValues state;
-    if (is_kept(saveable->name())) {
+    if (contents.keeps_initial(saveable->name())) {
       states.emplace_back(saveable, std::move(state));
       continue;
     }
-    if (!own.prefix.empty()) state = detail::read_state(contents, own.prefix + saveable->name());
-    if (state.empty()) state = detail::read_state(contents, saveable->name());
+    state = detail::read_state(contents, saveable->name());
     detail::add_parts(contents, saveable->name(), state);
     for (const NamedTensor& entry : state.entries())
       taken.push_back(entry.name.empty() ? saveable->name() : fmt::format("{}/{}", saveable->name(), entry.name));
@@ -138,9 +129,10 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
       contents.read_into(slice.full_name, detail::region_of(slice), memory);
     });
   });
-  if (own.prefix.empty()) set_left_over(contents, std::move(taken));
-  if (!kept.empty())
-    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", contents.path(), kept);
+  if (!contents.is_partial()) {
+    std::ranges::copy(tensors_of_others(session.graph()), std::back_inserter(taken));
+    set_left_over(contents, std::move(taken));
+  }
   if (!lacking.empty()) {
     log_warning("checkpoint {} has nothing for {} {} of random ops, which will not go on as before: {}",
                 contents.path(), lacking.size(), lacking.size() == 1 ? "generator" : "generators",
@@ -149,10 +141,8 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, cons
 }
 
 std::optional<std::string> Saver::find_entry(const CheckpointContents& contents, const StateSpec& spec,
-                                             const std::string& own, bool may_lack_generators) const {
-  std::string key = spec.kind == StateKind::Variable ? spec.name : own + spec.name;
-  std::optional<CheckpointContents::Entry> found = detail::find_readable(contents, key);
-  if (!found && !own.empty()) found = detail::find_readable(contents, key = spec.name);
+                                             bool may_lack_generators) const {
+  const std::optional<CheckpointContents::Entry> found = detail::find_readable(contents, spec.name);
   if (!found && may_lack_generators && spec.name.starts_with(detail::kGeneratorsOfOps)) return std::nullopt;
   if (!found) refuse(contents, spec);
   if (found->dtype != spec.dtype || !spec.shape.compatible_with(found->shape)) {
@@ -161,7 +151,7 @@ std::optional<std::string> Saver::find_entry(const CheckpointContents& contents,
         "or say by `cast` or `reshape` of RestoreRules what may differ",
         spec.name, spec.dtype, spec.shape, found->dtype, found->shape, contents.path());
   }
-  return key;
+  return spec.name;
 }
 
 void Saver::refuse(const CheckpointContents& contents, const StateSpec& missing) const {

@@ -16,10 +16,10 @@
 #include <trainhook/checkpoint/bundle/impl/tensor_bundle_format.ipp>
 #include <trainhook/checkpoint/bundle/impl/tensor_slice.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
-#include <trainhook/checkpoint/impl/checkpoint_part.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_directory.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_manager.ipp>
+#include <trainhook/checkpoint/impl/checkpoint_part.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_source.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
 #include <trainhook/checkpoint/impl/directory_hold.ipp>

@@ -54,10 +54,7 @@ std::vector<std::string> VariableSlices::own() const {
   return names;
 }
 
-BundleFiles VariableSlices::files_of_restore(bool is_first) const {
-  if (!is_first) return BundleFiles::AsRead;
-  return own().empty() ? BundleFiles::Hold : BundleFiles::Check;
-}
+BundleFiles VariableSlices::files_of_restore() const { return own().empty() ? BundleFiles::Hold : BundleFiles::Check; }
 
 // Stores slices of at least 1 MiB, at most 1024 of them, cut along the first dimension of more than one element.
 inline void add_pieces(BundleWriter& writer, const SaveSliceInfo& part, const StateMemory& elements) {

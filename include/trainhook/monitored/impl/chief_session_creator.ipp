@@ -48,9 +48,7 @@ OwnedSession ChiefSessionCreator::create_session() {
                                    {.saver = scaffold.saver(),
                                     .checkpoint_dir = options_.checkpoint_dir,
                                     .checkpoint_filename_with_path = options_.checkpoint_filename_with_path,
-                                    .restore = options_.restore,
-                                    .own = options_.own,
-                                    .why_damaged = options_.why_damaged},
+                                    .restore = options_.restore},
                                    init);
 }
 

@@ -78,7 +78,7 @@ inline std::optional<std::string> why_excluded(const Graph& graph, const std::st
 
 inline void restore_by_rules(SessionRef session, const RestoreOptions& from, const CheckpointSource& checkpoint,
                              FunctionRef<void()> initialize) {
-  from.restore->restore(session, *from.saver, checkpoint, from.checkpoint_dir, initialize, from.own);
+  from.restore->restore(session, *from.saver, checkpoint, from.checkpoint_dir, initialize);
 }
 
 inline std::string not_initialized(std::span<const std::string> names) {
@@ -199,19 +199,15 @@ void SessionManager::restore(SessionRef session, const RestoreOptions& from, con
   if (from.saver == nullptr) return;
   if (!from.checkpoint_filename_with_path.empty()) {
     if (from.restore != nullptr && from.restore->from().empty()) {
-      detail::restore_by_rules(session, from, from.checkpoint_filename_with_path, [&] {
-        if (from.own.prefix.empty()) initialize(session, init);  // else the session has the chief's variables
-      });
+      detail::restore_by_rules(session, from, from.checkpoint_filename_with_path, [&] { initialize(session, init); });
     } else {
-      from.saver->restore(session, from.checkpoint_filename_with_path, from.own,
-                          from.own.prefix.empty() && detail::is_saved(session));
+      from.saver->restore(session, from.checkpoint_filename_with_path, detail::is_saved(session));
     }
     report_.prefix = from.checkpoint_filename_with_path.path();
   } else if (!from.checkpoint_dir.empty()) {
     restore_newest(session, from, init);
   }
-  const bool is_alone = !from.why_damaged;  // else it is said at the first save, when all ranks are known
-  if (is_alone && detail::is_saved(session)) from.saver->report_left_over();
+  if (detail::is_saved(session)) from.saver->report_left_over();
 }
 
 void SessionManager::restore_newest(SessionRef session, const RestoreOptions& from, const InitOptions& init) {
@@ -238,13 +234,7 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
                                                        const RestoreOptions& from, const InitOptions& init) const {
   if (!detail::read_from_device([&] { return checkpoint_exists(*options_.file_system, prefix); }))
     return fmt::format("the state file lists it, but {}.index does not exist", prefix);
-  try {
-    if (const std::optional<std::string> reason = detail::why_excluded(session.graph(), prefix))
-      return fmt::format("{}: {}", prefix, *reason);
-  } catch (const DataLossError& error) { return error.what(); }
-  if (from.why_damaged) {  // before anything is loaded; an error of it is not about the checkpoint
-    if (std::optional<std::string> reason = from.why_damaged(prefix)) return reason;
-  }
+  if (const std::optional<std::string> reason = detail::why_excluded(session.graph(), prefix)) return reason;
   std::exception_ptr in_init;  // which is not about the checkpoint, whatever it is
   try {
     if (from.restore != nullptr && from.restore->from().empty()) {
@@ -257,7 +247,7 @@ std::optional<std::string> SessionManager::try_restore(SessionRef session, const
         }
       });
     } else {
-      from.saver->restore(session, prefix, {}, detail::is_saved(session));
+      from.saver->restore(session, prefix, detail::is_saved(session));
     }
   } catch (const DataLossError& error) {
     if (in_init) std::rethrow_exception(in_init);

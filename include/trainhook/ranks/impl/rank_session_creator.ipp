@@ -21,6 +21,7 @@
 #include <trainhook/checkpoint/bundle/device_read.hpp>
 #include <trainhook/checkpoint/checkpoint_claim.hpp>
 #include <trainhook/checkpoint/checkpoint_files.hpp>
+#include <trainhook/checkpoint/checkpoint_part.hpp>
 #include <trainhook/checkpoint/checkpoint_source.hpp>
 #include <trainhook/checkpoint/input_checkpoints.hpp>
 #include <trainhook/checkpoint/load_checkpoint.hpp>
@@ -37,6 +38,7 @@
 #include <trainhook/io/process_identity.hpp>
 #include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/proto/message.hpp>
+#include <trainhook/ranks/rank_contents.hpp>
 #include <trainhook/ranks/rank_state.hpp>
 #include <trainhook/ranks/share_variables.hpp>
 
@@ -131,10 +133,22 @@ void RankSessionCreator::share(SessionRef session) const {
                   [&](std::string bytes) { return rounds_->from_chief(std::move(bytes)); });
 }
 
+/// A checkpoint that one rank cannot restore is restored by none.
+class RankSessionCreator::RestoredByAll final : public CheckpointPart {
+ public:
+  explicit RestoredByAll(const RankSessionCreator& creator) : creator_(creator) {}
+
+  [[nodiscard]] std::optional<std::string> why_not(const std::string& prefix) const override {
+    return creator_.why_damaged_for_others(prefix);
+  }
+
+ private:
+  const RankSessionCreator& creator_;
+};
+
 OwnedSession RankSessionCreator::create_as_chief() {
-  ChiefSessionCreatorOptions options = options_;
-  if (rounds_->size() > 1)
-    options.why_damaged = [this](const std::string& prefix) { return why_damaged_for_others(prefix); };
+  const std::shared_ptr<CheckpointPart> of_all = std::make_shared<RestoredByAll>(*this);
+  if (rounds_->size() > 1) graph_->offer(of_all);
   std::string start;
   const auto open = [&] {
     OwnedSession opened = open_();
@@ -142,7 +156,7 @@ OwnedSession RankSessionCreator::create_as_chief() {
       start = rank_state_bytes(start_of_rank(opened.session));
     return opened;
   };
-  OwnedSession owned = ChiefSessionCreator(*graph_, open, std::move(options)).create_session();
+  OwnedSession owned = ChiefSessionCreator(*graph_, open, options_).create_session();
   try {
     static_cast<void>(rounds_->from_chief(
         message_bytes(RestoreMessage{.prefix = owned.restored_from, .savers = saver_directories()})));
@@ -216,6 +230,23 @@ void RankSessionCreator::offer_savers(const std::vector<std::string>& directorie
   }
 }
 
+/// The rules of a job, for a rank whose variables the chief has restored or initialized.
+class PolicyOfRank final : public RestorePolicy {
+ public:
+  PolicyOfRank(const RestorePolicy& of_job, CheckpointSource from) : of_job_(of_job), from_(std::move(from)) {}
+
+  [[nodiscard]] const CheckpointSource& from() const noexcept override { return from_; }
+  [[nodiscard]] std::string text() const override { return of_job_.text(); }
+  void restore(SessionRef session, const Saver& saver, const CheckpointSource& checkpoint, const std::string& directory,
+               FunctionRef<void()> /*initialize*/) const override {
+    of_job_.restore(session, saver, checkpoint, directory, [] {});
+  }
+
+ private:
+  const RestorePolicy& of_job_;
+  CheckpointSource from_;
+};
+
 // If rank 0 has restored a checkpoint, this session gets the variables when it is opened, before what is of this rank
 // is restored: then it has all that it is to be ready with.
 OwnedSession RankSessionCreator::create_as_other() {
@@ -223,8 +254,7 @@ OwnedSession RankSessionCreator::create_as_other() {
   const std::string& prefix = restored.prefix;
   ChiefSessionCreatorOptions options = options_;
   options.checkpoint_dir.clear();
-  options.checkpoint_filename_with_path = CheckpointSource(prefix, options_.checkpoint_filename_with_path.format());
-  options.own = {.prefix = rank_prefix(rounds_->rank()), .is_verified = restored.is_verified};
+  options.checkpoint_filename_with_path = CheckpointSource();
   const auto shared = [&](OwnedSession owned) {
     try {
       share(owned.session);
@@ -237,20 +267,36 @@ OwnedSession RankSessionCreator::create_as_other() {
   const bool by_rules = prefix.empty() && begins_by_rules();
   if (prefix.empty() && !by_rules)
     return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
+  const CheckpointSource source =
+      by_rules ? options_.restore->from() : CheckpointSource(prefix, options_.checkpoint_filename_with_path.format());
+  RankView view{.rank = rounds_->rank(), .is_verified = restored.is_verified};
+  const CheckpointSource viewed(source.path(), [&](const std::string& path, FileSystem& disk, BundleFiles) {
+    const CheckpointFormat expected = options_.scaffold->saver()->options().format;
+    auto contents = CheckpointSource(path, source.format()).open(expected, disk, BundleFiles::AsRead);
+    return std::make_unique<RankContents>(std::move(contents), view);
+  });
+  if (!by_rules) options.checkpoint_filename_with_path = viewed;
+  if (options_.restore != nullptr)
+    options.restore = std::make_shared<PolicyOfRank>(*options_.restore, by_rules ? viewed : options_.restore->from());
   std::unordered_set<std::string> own;
   std::optional<std::set<std::string, std::less<>>> of_ranks;
-  options.own.keeps = [&](const std::string& name) {
+  view.keeps = [&](const std::string& name) {
     return of_ranks && (own.contains(name) || differs_between_ranks(name, *of_ranks));
   };
   const auto open = [&] {
     const RankState chiefs = rank_state_in(rounds_->from_chief({}), 0);
-    of_ranks = names_if_new(by_rules ? options_.restore->from() : CheckpointSource(prefix));
+    of_ranks = names_if_new(source);
     OwnedSession opened = open_();
+    view.session = opened.session;
     const std::vector<std::string> differing = parts_that_differ(start_of_rank(opened.session), chiefs);
     own.insert(differing.begin(), differing.end());
     return by_rules ? std::move(opened) : shared(std::move(opened));
   };
   OwnedSession owned = ChiefSessionCreator(*graph_, open, options).create_session();
+  if (!view.kept.empty()) {
+    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", source.path(),
+             fmt::format("'{}'", fmt::join(view.kept, "', '")));
+  }
   return by_rules ? shared(std::move(owned)) : std::move(owned);
 }
 

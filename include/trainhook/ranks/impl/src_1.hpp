@@ -12,6 +12,7 @@
 #include <trainhook/ranks/impl/local_master.ipp>
 #include <trainhook/ranks/impl/peers.ipp>
 #include <trainhook/ranks/impl/rank_agreement.ipp>
+#include <trainhook/ranks/impl/rank_contents.ipp>
 #include <trainhook/ranks/impl/rank_facts.ipp>
 #include <trainhook/ranks/impl/rank_failure.ipp>
 #include <trainhook/ranks/impl/rank_session_creator.ipp>
