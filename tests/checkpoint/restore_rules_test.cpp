@@ -370,7 +370,7 @@ TEST_F(Restoring, ASavedModelMeansItsVariables) {
   for (const char* ending : {".index", ".data-00000-of-00001"})
     disk.rename(std::string("old/m-3") + ending, std::string("exported/variables/variables") + ending);
   const std::shared_ptr<const RestorePolicy> policy = RestoreRules{.from = "exported"};
-  policy->restore(loop, saver, policy->from(), "run", [] {}, {.prefix = own});
+  policy->restore(loop, saver, policy->from(), "run", [] {});
   EXPECT_EQ(encoder, (Floats{1, 2}));
 }
 
@@ -381,7 +381,7 @@ TEST_F(Restoring, ATensorThatIsNotHeldHereIsNamedWithItsDtypeUnlessARuleLeavesIt
   const std::string file = testing::data_file("other_tensors");
   const auto restore_by = [&](RestoreRules rules) {
     const std::shared_ptr<const RestorePolicy> policy = std::move(rules);
-    policy->restore(other, Saver(), file, "", [] {}, {});
+    policy->restore(other, Saver(), file, "", [] {});
   };
   const std::string message = "tensor qint8 of checkpoint " + file +
                               " cannot be read: it is qint8[2,3], and this library has no tensor of this dtype";
@@ -432,10 +432,10 @@ TEST_F(Restoring, PartsOfATensorFollowTheRulesOfTheTensor) {
   part.variable("new", gap, {.part_of = {.shape = {4}, .offset = {0}}});
   write({{"before", Tensor::of<float>({1, 2, 3, 4.5F})}});
   const std::shared_ptr<const RestorePolicy> strict = RestoreRules{.rename = {{"before", "field"}}, .cast = true};
-  EXPECT_THROW(strict->restore(part, saver, "old/m-3", "run", [] {}, {}), NotFoundError) << "`new` is not there";
+  EXPECT_THROW(strict->restore(part, saver, "old/m-3", "run", [] {}), NotFoundError) << "`new` is not there";
   const std::shared_ptr<const RestorePolicy> policy =
       RestoreRules{.rename = {{"before", "field"}}, .missing = Missing::KeepInitial, .cast = true};
-  policy->restore(part, saver, "old/m-3", "run", [] {}, {});
+  policy->restore(part, saver, "old/m-3", "run", [] {});
   EXPECT_EQ(lower, (std::vector<double>{3, 4.5}));
   EXPECT_EQ(gap, std::vector<double>{-5});
   notes = detail::read_run_record(disk, "run")->restored;

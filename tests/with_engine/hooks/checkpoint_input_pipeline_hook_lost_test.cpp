@@ -88,10 +88,9 @@ TEST(CheckpointInputPipelineHookLost, TheModelGoesBackIfItsInputHasLostItsIndex)
     }
     if (lost == Lost::IndexAndList) outside.disk.remove_file("run/checkpoint_input");
     EXPECT_EQ(Life(outside).run(3), (Numbers{2, 3, 4}));
-    EXPECT_EQ(
-        log.count("W checkpoint run/model.ckpt-4 is skipped: run/model.ckpt-4: the position of the input pipeline "
-                  "at its step is damaged: run/input.ckpt-4.index does not exist"),
-        1U);
+    EXPECT_EQ(log.count("W checkpoint run/model.ckpt-4 is skipped: the position of the input pipeline "
+                        "at its step is damaged: run/input.ckpt-4.index does not exist"),
+              1U);
   }
 }
 

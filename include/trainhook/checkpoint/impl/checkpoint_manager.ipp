@@ -79,7 +79,7 @@ std::optional<std::string> CheckpointManager::restore_or_initialize(SessionRef s
       detail::checkpoint_candidates(saver_.file_system(), directory_, options_.checkpoint_name);
   for (const std::string& prefix : candidates) {
     try {
-      saver_.restore(session, prefix, {}, true);
+      saver_.restore(session, prefix, true);
     } catch (const DataLossError& error) {
       if (prefix == candidates.back()) throw;
       log_warning("checkpoint {} is skipped: {}", prefix, error.what());

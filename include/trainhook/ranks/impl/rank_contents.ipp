@@ -4,6 +4,7 @@
 #include <trainhook/ranks/rank_contents.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,6 +85,9 @@ bool RankContents::keeps_initial(std::string_view name) const {
   return true;
 }
 
-void RankContents::refuse(std::string_view variable) const { original_->refuse(variable); }
+void RankContents::refuse(std::string_view variable) const {
+  original_->refuse(variable);
+  std::abort();  // which g++ cannot know of a virtual function
+}
 
 }  // namespace trainhook::detail
