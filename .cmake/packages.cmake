@@ -47,7 +47,9 @@ foreach(module IN ITEMS trainhook ${packed})
   string(REPLACE _ - name ${library})
   trainhook_pkg_config(${name} ${CMAKE_INSTALL_LIBDIR}/pkgconfig REQUIRES ${requires} ${trainhook_requires_${module}} INSTALL ${on_demand}
     LIBRARIES -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -l${library} DEFINITIONS -DTRAINHOOK_SEPARATE_COMPILATION)
-  trainhook_pkg_config(${name}-compiled ${CMAKE_INSTALL_LIBDIR}/pkgconfig REQUIRES ${name} INSTALL ${on_demand})  # as it was called in 0.2
+  if(module STREQUAL trainhook OR module IN_LIST trainhook_modules_of_0.2)  # as it was called then
+    trainhook_pkg_config(${name}-compiled ${CMAKE_INSTALL_LIBDIR}/pkgconfig REQUIRES ${name} INSTALL ${on_demand})
+  endif()
 endforeach()
 
 # What Debian wants in each package: its licence, which is in each Debian.

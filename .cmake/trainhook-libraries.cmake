@@ -135,6 +135,7 @@ function(trainhook_library name)
   endif()
 endfunction()
 
+set(trainhook_modules_of_0.2 model ranks compat estimator testing media engine mpi torch exchange)
 set(trainhook_modules data model ranks compat estimator testing media engine compat_kernels mpi torch exchange)  # in the order in which they link
 
 # trainhook_libraries(<include folder> <installed>): the core library and its modules; those that are installed are taken from that folder, "" if none is.
@@ -168,7 +169,7 @@ function(trainhook_libraries include installed)
     DEFINITIONS Eigen=trainhook_eigen)
 
   # As they were called in 0.2, where `trainhook::engine` and the like were header-only.
-  foreach(name IN ITEMS trainhook ${trainhook_modules})
+  foreach(name IN ITEMS trainhook ${trainhook_modules_of_0.2})
     string(REPLACE trainhook::trainhook_compiled trainhook::compiled old trainhook::${name}_compiled)
     if(TARGET trainhook::${name} AND NOT TARGET ${old})
       add_library(${old} INTERFACE IMPORTED GLOBAL)

@@ -96,5 +96,21 @@ TEST(UserCall, IsSilentAboutTheEndOfTheInputAndTheLossOfASession) {
   EXPECT_FALSE(detail::is_failure(nullptr));
 }
 
+TEST(FirstError, IsThrownOnceEverythingIsDone) {
+  std::string done;
+  detail::FirstError error;
+  EXPECT_NO_THROW(error.rethrow());
+  error.keep(nullptr);
+  error.attempt([&] { done += "a"; });
+  error.attempt([&] { throw OutOfRangeError("the first"); });
+  error.attempt([&] {
+    done += "b";
+    throw InternalError("the second");
+  });
+  error.keep(std::make_exception_ptr(Own()));
+  EXPECT_EQ(done, "ab");
+  EXPECT_THROW(error.rethrow(), OutOfRangeError);
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Calls of functions that the program gave, which tell whose function it was that threw.
+/// Calls of functions that the program gave, which tell whose function it was that threw. FirstError: that of several
+/// calls.
 #pragma once
 
 #include <exception>
@@ -47,6 +48,30 @@ decltype(auto) call_in_context(const std::string& context, Call&& call) {
     return std::forward<Call>(call)();
   } catch (...) { rethrow_in_context(context); }
 }
+
+/// The first error of several acts, each of which is done whatever the others throw.
+class FirstError {
+ public:
+  template <class Act>
+  void attempt(Act&& act) {
+    try {
+      std::forward<Act>(act)();
+    } catch (...) { keep(std::current_exception()); }
+  }
+
+  /// An error that was caught elsewhere; null: none.
+  void keep(std::exception_ptr error) noexcept {
+    if (first_ == nullptr) first_ = std::move(error);
+  }
+
+  /// Throws the first error, if there was one.
+  void rethrow() const {
+    if (first_ != nullptr) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::exception_ptr first_;
+};
 
 }  // namespace trainhook::detail
 

@@ -10,6 +10,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/hooks/saving/background_writer.hpp>
 #include <trainhook/hooks/saving/checkpoint_job.hpp>
 #include <trainhook/session/coordinator.hpp>
@@ -55,19 +56,15 @@ void AsyncCheckpointSaverHook::after_run(SessionRunContext& context, const Sessi
 }
 
 void AsyncCheckpointSaverHook::end(SessionRef session) {
-  std::exception_ptr failure;
-  try {
+  detail::FirstError failure;
+  failure.attempt([&] {
     job_->complete();
     writer_->wait();
     report_finished(session);
-  } catch (...) { failure = std::current_exception(); }
-  try {
-    job_->end(session);
-  } catch (...) {
-    if (failure == nullptr) failure = std::current_exception();
-  }
+  });
+  failure.attempt([&] { job_->end(session); });
   writer_.reset();
-  if (failure != nullptr) std::rethrow_exception(failure);
+  failure.rethrow();
 }
 
 void AsyncCheckpointSaverHook::abort(const std::exception_ptr& /*error*/) noexcept {
@@ -116,16 +113,12 @@ void AsyncCheckpointSaverHook::report_replaced(SessionRef session, const detail:
 
 bool AsyncCheckpointSaverHook::report_finished(SessionRef session) {
   bool stop = false;
-  std::exception_ptr failure;
+  detail::FirstError failure;
   while (const auto save = writer_->take_finished()) {
     skipping_ = false;
-    try {
-      stop |= job_->finish_save(session, *save);
-    } catch (...) {
-      if (failure == nullptr) failure = std::current_exception();
-    }
+    failure.attempt([&] { stop |= job_->finish_save(session, *save); });
   }
-  if (failure != nullptr) std::rethrow_exception(failure);
+  failure.rethrow();
   return stop;
 }
 

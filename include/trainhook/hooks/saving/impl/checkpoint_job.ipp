@@ -302,15 +302,8 @@ void CheckpointJob::abort_save(const Save& save) noexcept {
 
 void CheckpointJob::end(SessionRef session) {
   const std::int64_t step = global_step(session);
-  std::exception_ptr failure;
-  const auto attempt = [&failure](auto&& act) {  // everything is done, and the first error is thrown
-    try {
-      act();
-    } catch (...) {
-      if (failure == nullptr) failure = std::current_exception();
-    }
-  };
-  attempt([&] {
+  FirstError failure;
+  failure.attempt([&] {
     if (last_saved_ != step) {
       is_last_save_ = true;
       save_now(session, step);
@@ -321,10 +314,10 @@ void CheckpointJob::end(SessionRef session) {
     }
   });
   for (const auto& listener : listeners_)
-    attempt([&] { call_listener(*listener, "end of listener", [&] { listener->end(session, step); }); });
+    failure.attempt([&] { call_listener(*listener, "end of listener", [&] { listener->end(session, step); }); });
   abort();
-  if (failure == nullptr) failure = std::exchange(events_failure_, nullptr);
-  if (failure != nullptr) std::rethrow_exception(failure);
+  failure.keep(std::exchange(events_failure_, nullptr));
+  failure.rethrow();
 }
 
 void CheckpointJob::abort() noexcept {
