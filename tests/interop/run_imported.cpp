@@ -90,10 +90,8 @@ int main(int argc, char** argv) {
     th::BundleWriter writer(results);
     for (const std::string& fetch : fetches) writer.add(fetch, session.run(graph.output(fetch), given));
     writer.finish();
-    if (!save.empty()) {
-      const auto exported = std::make_shared<th::detail::SideFile>(".meta", th::export_meta_graph(graph));
-      th::Saver().save(session, {.save_path = save, .write_state = false, .parts = {exported}});
-    }
+    if (!save.empty())
+      th::Saver().save(session, {.save_path = save, .write_state = false, .parts = {th::meta_graph_file(graph)}});
   } catch (const std::exception& error) {
     fmt::print(stderr, "run_imported: {}\n", error.what());
     return 1;

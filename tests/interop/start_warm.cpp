@@ -49,8 +49,7 @@ int main(int argc, char** argv) {
     th::init_from_checkpoint(graph, argv[1], map);
     th::EigenSession session(graph);
     session.run(th::global_variables_initializer(graph));
-    const auto exported = std::make_shared<th::detail::SideFile>(".meta", th::export_meta_graph(graph));
-    th::Saver().save(session, {.save_path = result + "-graph", .parts = {exported}});
+    th::Saver().save(session, {.save_path = result + "-graph", .parts = {th::meta_graph_file(graph)}});
     th::EigenSession loaded(plain);
     loaded.run(th::global_variables_initializer(plain));
     th::init_from_checkpoint(loaded, argv[1], map);

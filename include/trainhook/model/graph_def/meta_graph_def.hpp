@@ -3,9 +3,11 @@
 /// MetaGraphDef, the `.meta` file of a checkpoint: a graph with its collections and a description of its saver.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <trainhook/checkpoint/checkpoint_part.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/graph_export.hpp>
@@ -38,6 +40,10 @@ namespace trainhook {
 /// The same as text.
 [[nodiscard]] TRAINHOOK_DECL std::string export_meta_graph_text(const Graph& graph,
                                                                 const MetaGraphOptions& options = {});
+
+/// The same as a part of a save, `SaveRequest::parts`: the file `<prefix>.meta`.
+[[nodiscard]] TRAINHOOK_DECL std::shared_ptr<detail::SideFile> meta_graph_file(const Graph& graph,
+                                                                               const MetaGraphOptions& options = {});
 
 /// These functions, for who has a graph written: `loop.export_graph(trainhook::graph_export())`.
 [[nodiscard]] TRAINHOOK_DECL const GraphExport& graph_export() noexcept;

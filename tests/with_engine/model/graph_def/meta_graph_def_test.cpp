@@ -10,11 +10,14 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/compat/import_meta_graph.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/control_flow.hpp>
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/memory_file_system.hpp>
 
 namespace trainhook {
 namespace {
@@ -108,6 +111,16 @@ TEST_F(MetaGraph, GivesVariablesOfTheUsersMemoryAnInitialValue) {
   const std::string text = export_meta_graph_text(loop);
   for (const char* name : {"mine/Initializer/zeros", "mine/Assign", "mine/read"})
     EXPECT_TRUE(contains(text, fmt::format("name: \"{}\"\n", name))) << name;
+}
+
+TEST_F(MetaGraph, IsCommittedWithACheckpointAsAPartOfTheSave) {
+  const Operation init = global_variables_initializer(graph);
+  EigenSession session(graph);
+  session.run(init);
+  testing::MemoryFileSystem disk;
+  Saver saver({.file_system = &disk});
+  saver.save(session, {.save_path = "run/m", .global_step = 3, .parts = {meta_graph_file(graph)}});
+  EXPECT_EQ(disk.contents("run/m-3.meta"), export_meta_graph(graph));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include <trainhook/core/dtype.hpp>
 #include <trainhook/core/shape.hpp>
+#include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/graph/node.hpp>
@@ -249,6 +250,10 @@ std::string export_meta_graph(const Graph& graph, const MetaGraphOptions& option
 
 std::string export_meta_graph_text(const Graph& graph, const MetaGraphOptions& options) {
   return detail::text_from_wire(export_meta_graph(graph, options), detail::kTextFields<detail::MetaGraphMessage>);
+}
+
+std::shared_ptr<detail::SideFile> meta_graph_file(const Graph& graph, const MetaGraphOptions& options) {
+  return detail::make_shared_object<detail::SideFile>(".meta", export_meta_graph(graph, options));
 }
 
 const GraphExport& graph_export() noexcept {
