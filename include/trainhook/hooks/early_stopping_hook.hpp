@@ -29,9 +29,7 @@ class EarlyStoppingHook final : public SessionRunHook {
   explicit EarlyStoppingHook(detail::NoOptions = {}) : EarlyStoppingHook(Options{}) {}
   /// @throws InvalidArgumentError unless `patience` is at least 1 and `min_delta` at least 0.
   TRAINHOOK_DECL explicit EarlyStoppingHook(Options options);
-  TRAINHOOK_DECL EarlyStoppingHook(EarlyStoppingHook&& other) noexcept;
-  EarlyStoppingHook& operator=(EarlyStoppingHook&&) = delete;
-  TRAINHOOK_DECL ~EarlyStoppingHook() override;
+  EarlyStoppingHook(EarlyStoppingHook&& other) noexcept = default;
 
   /// The best value so far and its step; nothing before the first.
   [[nodiscard]] std::optional<double> best() const noexcept { return watch_.best(); }

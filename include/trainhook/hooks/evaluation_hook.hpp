@@ -81,7 +81,6 @@ class EvaluationHook final : public SessionRunHook {
   }
 
   TRAINHOOK_DECL EvaluationHook(EvaluationHook&& other) noexcept;
-  EvaluationHook& operator=(EvaluationHook&&) = delete;
   TRAINHOOK_DECL ~EvaluationHook() override;
 
   /// The newest metrics; empty before the first evaluation.

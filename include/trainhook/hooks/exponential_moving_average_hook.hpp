@@ -52,7 +52,6 @@ class ExponentialMovingAverageHook final : public SessionRunHook {
   /// @throws InvalidArgumentError unless `decay` is at least 0 and below 1.
   TRAINHOOK_DECL explicit ExponentialMovingAverageHook(Options options);
   TRAINHOOK_DECL ExponentialMovingAverageHook(ExponentialMovingAverageHook&& other) noexcept;
-  ExponentialMovingAverageHook& operator=(ExponentialMovingAverageHook&&) = delete;
   TRAINHOOK_DECL ~ExponentialMovingAverageHook() override;
 
   /// The averages, by the names of the variables; available once the session is created. Of half and bfloat16: float.

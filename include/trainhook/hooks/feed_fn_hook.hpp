@@ -17,9 +17,7 @@ class FeedFnHook final : public SessionRunHook {
  public:
   /// @throws InvalidArgumentError for an empty function.
   TRAINHOOK_DECL explicit FeedFnHook(std::function<FeedDict()> feed_fn);
-  TRAINHOOK_DECL FeedFnHook(FeedFnHook&& other) noexcept;
-  FeedFnHook& operator=(FeedFnHook&&) = delete;
-  TRAINHOOK_DECL ~FeedFnHook() override;
+  FeedFnHook(FeedFnHook&& other) noexcept = default;
 
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
 

@@ -32,7 +32,6 @@ class FinalOpsHook : public SessionRunHook {
   explicit FinalOpsHook(std::initializer_list<FetchRefs::TaggedItem> final_ops) : FinalOpsHook(FetchRefs(final_ops)) {}
   TRAINHOOK_DECL FinalOpsHook(FetchRefs final_ops, Options options);
   TRAINHOOK_DECL FinalOpsHook(FinalOpsHook&& other) noexcept;
-  FinalOpsHook& operator=(FinalOpsHook&&) = delete;
   TRAINHOOK_DECL ~FinalOpsHook() override;
 
   /// The values in the given order, or sorted by name if names were given; empty until `end` has succeeded. The value

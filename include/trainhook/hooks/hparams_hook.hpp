@@ -50,7 +50,6 @@ class HParamsHook final : public SessionRunHook {
   /// directory is given.
   TRAINHOOK_DECL explicit HParamsHook(Options options);
   TRAINHOOK_DECL HParamsHook(HParamsHook&& other) noexcept;
-  HParamsHook& operator=(HParamsHook&&) = delete;
   TRAINHOOK_DECL ~HParamsHook() override;
 
   [[nodiscard]] std::string writes_to() const override { return options_.output_dir; }

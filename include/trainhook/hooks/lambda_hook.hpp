@@ -62,7 +62,6 @@ class LambdaHook final : public SessionRunHook {
   /// @throws InvalidArgumentError if there is no function, or only one of `save_state` and `load_state`.
   TRAINHOOK_DECL explicit LambdaHook(Options options);
   TRAINHOOK_DECL LambdaHook(LambdaHook&& other) noexcept;
-  LambdaHook& operator=(LambdaHook&&) = delete;
   TRAINHOOK_DECL ~LambdaHook() override;
 
   TRAINHOOK_DECL void begin(Graph& graph) override;

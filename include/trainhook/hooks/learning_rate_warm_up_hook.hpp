@@ -34,7 +34,6 @@ class LearningRateWarmUpHook final : public SessionRunHook {
   /// @throws InvalidArgumentError unless `steps` is positive, and `start` at least 0 and below 1.
   TRAINHOOK_DECL explicit LearningRateWarmUpHook(Options options);
   TRAINHOOK_DECL LearningRateWarmUpHook(LearningRateWarmUpHook&& other) noexcept;
-  LearningRateWarmUpHook& operator=(LearningRateWarmUpHook&&) = delete;
   TRAINHOOK_DECL ~LearningRateWarmUpHook() override;
 
   [[nodiscard]] bool writes_variables() const override { return true; }

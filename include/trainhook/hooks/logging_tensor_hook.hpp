@@ -53,7 +53,6 @@ class LoggingTensorHook : public SessionRunHook {
     requires std::is_arithmetic_v<Number>
   TRAINHOOK_REFUSED;
   TRAINHOOK_DECL LoggingTensorHook(LoggingTensorHook&& other) noexcept;
-  LoggingTensorHook& operator=(LoggingTensorHook&&) = delete;
   TRAINHOOK_DECL ~LoggingTensorHook() override;
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Report; }

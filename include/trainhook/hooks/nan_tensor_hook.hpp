@@ -38,7 +38,6 @@ class NanTensorHook : public SessionRunHook {
   explicit NanTensorHook(std::initializer_list<FetchRefs::Item> tensors) : NanTensorHook(FetchRefs(tensors)) {}
   TRAINHOOK_DECL NanTensorHook(FetchRefs tensors, Options options);
   TRAINHOOK_DECL NanTensorHook(NanTensorHook&& other) noexcept;
-  NanTensorHook& operator=(NanTensorHook&&) = delete;
   TRAINHOOK_DECL ~NanTensorHook() override;
 
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Check; }

@@ -31,9 +31,7 @@ class ProfilerHook final : public SessionRunHook {
 
   /// @throws InvalidArgumentError unless exactly one positive period is given.
   TRAINHOOK_DECL explicit ProfilerHook(Options options);
-  TRAINHOOK_DECL ProfilerHook(ProfilerHook&& other) noexcept;
-  ProfilerHook& operator=(ProfilerHook&&) = delete;
-  TRAINHOOK_DECL ~ProfilerHook() override;
+  ProfilerHook(ProfilerHook&& other) noexcept = default;
 
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::string writes_to() const override { return output_dir_; }

@@ -46,7 +46,6 @@ class ProgressHook final : public SessionRunHook {
   /// file and a sink are given.
   TRAINHOOK_DECL explicit ProgressHook(Options options);
   TRAINHOOK_DECL ProgressHook(ProgressHook&& other) noexcept;
-  ProgressHook& operator=(ProgressHook&&) = delete;
   TRAINHOOK_DECL ~ProgressHook() override;
 
   TRAINHOOK_DECL void begin(Graph& graph) override;

@@ -43,7 +43,6 @@ class ReduceLearningRateOnPlateauHook final : public SessionRunHook {
   /// `cooldown` and `min_learning_rate` at least 0.
   TRAINHOOK_DECL explicit ReduceLearningRateOnPlateauHook(Options options);
   TRAINHOOK_DECL ReduceLearningRateOnPlateauHook(ReduceLearningRateOnPlateauHook&& other) noexcept;
-  ReduceLearningRateOnPlateauHook& operator=(ReduceLearningRateOnPlateauHook&&) = delete;
   TRAINHOOK_DECL ~ReduceLearningRateOnPlateauHook() override;
 
   /// The best value so far; nothing before the first.

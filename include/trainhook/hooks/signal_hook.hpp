@@ -58,7 +58,6 @@ class SignalHook final : public SessionRunHook {
   explicit SignalHook(detail::NoOptions = {}) : SignalHook(Options{}) {}
   TRAINHOOK_DECL explicit SignalHook(Options options);
   TRAINHOOK_DECL SignalHook(SignalHook&& other) noexcept;
-  SignalHook& operator=(SignalHook&&) = delete;
   TRAINHOOK_DECL ~SignalHook() override;
 
   /// Runs after the hooks that save, so that it can log what was saved.

@@ -34,7 +34,6 @@ class StepCounterHook : public SessionRunHook {
   /// @throws InvalidArgumentError if both periods are given, or if one is not positive.
   TRAINHOOK_DECL explicit StepCounterHook(Options options);
   TRAINHOOK_DECL StepCounterHook(StepCounterHook&& other) noexcept;
-  StepCounterHook& operator=(StepCounterHook&&) = delete;
   TRAINHOOK_DECL ~StepCounterHook() override;
 
   [[nodiscard]] TRAINHOOK_DECL std::string writes_to() const override;

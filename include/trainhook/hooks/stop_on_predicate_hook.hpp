@@ -34,9 +34,7 @@ class StopOnPredicateHook final : public SessionRunHook {
   explicit StopOnPredicateHook(StopPredicate should_stop) : StopOnPredicateHook(std::move(should_stop), Options{}) {}
   /// @throws InvalidArgumentError for an empty function, both periods, or one that is negative.
   TRAINHOOK_DECL StopOnPredicateHook(StopPredicate should_stop, Options options);
-  TRAINHOOK_DECL StopOnPredicateHook(StopOnPredicateHook&& other) noexcept;
-  StopOnPredicateHook& operator=(StopOnPredicateHook&&) = delete;
-  TRAINHOOK_DECL ~StopOnPredicateHook() override;
+  StopOnPredicateHook(StopOnPredicateHook&& other) noexcept = default;
 
   [[nodiscard]] std::string name() const override { return name_; }
   TRAINHOOK_DECL void begin(Graph& graph) override;

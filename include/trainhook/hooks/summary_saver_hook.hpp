@@ -43,7 +43,6 @@ class SummarySaverHook : public SessionRunHook {
   /// are given.
   TRAINHOOK_DECL explicit SummarySaverHook(Options options);
   TRAINHOOK_DECL SummarySaverHook(SummarySaverHook&& other) noexcept;
-  SummarySaverHook& operator=(SummarySaverHook&&) = delete;
   TRAINHOOK_DECL ~SummarySaverHook() override;
 
   [[nodiscard]] TRAINHOOK_DECL std::string name() const override;

@@ -23,10 +23,6 @@ EarlyStoppingHook::EarlyStoppingHook(Options options)
     throw InvalidArgumentError("EarlyStoppingHook: min_delta is {}; it must be at least 0", options_.min_delta);
 }
 
-EarlyStoppingHook::EarlyStoppingHook(EarlyStoppingHook&& other) noexcept = default;
-
-EarlyStoppingHook::~EarlyStoppingHook() = default;
-
 void EarlyStoppingHook::begin(Graph& /*graph*/) { watch_.reset(); }
 
 void EarlyStoppingHook::after_create_session(SessionRef /*session*/, Coordinator& coordinator) {

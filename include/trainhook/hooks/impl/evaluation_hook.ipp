@@ -71,7 +71,6 @@ void EvaluationHook::set_inputs(std::vector<Output> inputs) {
 }
 
 EvaluationHook::EvaluationHook(EvaluationHook&& other) noexcept = default;
-
 EvaluationHook::~EvaluationHook() = default;
 
 void EvaluationHook::begin(Graph& graph) {

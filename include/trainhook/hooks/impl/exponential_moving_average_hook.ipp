@@ -171,7 +171,6 @@ ExponentialMovingAverageHook::ExponentialMovingAverageHook(Options options) : op
 }
 
 ExponentialMovingAverageHook::ExponentialMovingAverageHook(ExponentialMovingAverageHook&& other) noexcept = default;
-
 ExponentialMovingAverageHook::~ExponentialMovingAverageHook() = default;
 
 ExponentialMovingAverageHook::Swapped ExponentialMovingAverageHook::use_averages() const {

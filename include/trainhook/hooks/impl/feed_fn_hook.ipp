@@ -9,10 +9,6 @@
 
 namespace trainhook {
 
-FeedFnHook::FeedFnHook(FeedFnHook&& other) noexcept = default;
-
-FeedFnHook::~FeedFnHook() = default;
-
 FeedFnHook::FeedFnHook(std::function<FeedDict()> feed_fn) : feed_fn_(std::move(feed_fn)) {
   if (feed_fn_ == nullptr)
     throw InvalidArgumentError("FeedFnHook: feed_fn is empty; give a function that returns what to feed");

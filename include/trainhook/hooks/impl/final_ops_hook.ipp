@@ -13,7 +13,6 @@
 namespace trainhook {
 
 FinalOpsHook::FinalOpsHook(FinalOpsHook&& other) noexcept = default;
-
 FinalOpsHook::~FinalOpsHook() = default;
 
 FinalOpsHook::FinalOpsHook(FetchRefs final_ops) : FinalOpsHook(std::move(final_ops), Options{}) {}

@@ -123,7 +123,6 @@ HParamsHook::HParamsHook(Options options) : options_(std::move(options)) {
 }
 
 HParamsHook::HParamsHook(HParamsHook&& other) noexcept = default;
-
 HParamsHook::~HParamsHook() = default;
 
 void HParamsHook::begin(Graph& graph) {

@@ -22,7 +22,6 @@ LambdaHook::LambdaHook(Options options) : functions_(std::move(options)) {
 }
 
 LambdaHook::LambdaHook(LambdaHook&& other) noexcept = default;
-
 LambdaHook::~LambdaHook() = default;
 
 void LambdaHook::begin(Graph& graph) {

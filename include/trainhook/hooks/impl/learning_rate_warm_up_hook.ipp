@@ -25,7 +25,6 @@ LearningRateWarmUpHook::LearningRateWarmUpHook(Options options) : options_(std::
 }
 
 LearningRateWarmUpHook::LearningRateWarmUpHook(LearningRateWarmUpHook&& other) noexcept = default;
-
 LearningRateWarmUpHook::~LearningRateWarmUpHook() = default;
 
 void LearningRateWarmUpHook::begin(Graph& graph) {

@@ -20,7 +20,6 @@
 namespace trainhook {
 
 LoggingTensorHook::LoggingTensorHook(LoggingTensorHook&& other) noexcept = default;
-
 LoggingTensorHook::~LoggingTensorHook() = default;
 
 LoggingTensorHook::LoggingTensorHook(FetchRefs tensors, Options options)

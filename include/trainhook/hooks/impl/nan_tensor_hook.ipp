@@ -17,7 +17,6 @@
 namespace trainhook {
 
 NanTensorHook::NanTensorHook(NanTensorHook&& other) noexcept = default;
-
 NanTensorHook::~NanTensorHook() = default;
 
 NanTensorHook::NanTensorHook(FetchRefs tensors) : NanTensorHook(std::move(tensors), Options{}) {}

@@ -20,10 +20,6 @@
 
 namespace trainhook {
 
-ProfilerHook::ProfilerHook(ProfilerHook&& other) noexcept = default;
-
-ProfilerHook::~ProfilerHook() = default;
-
 ProfilerHook::ProfilerHook(Options options)
     : output_dir_(options.output_dir.empty() ? "." : std::move(options.output_dir)),
       name_(std::move(options.name)),

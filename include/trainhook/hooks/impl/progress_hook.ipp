@@ -22,7 +22,6 @@ namespace trainhook {
 ProgressHook::ProgressHook(detail::NoOptions /*options*/) : ProgressHook(Options{}) {}
 
 ProgressHook::ProgressHook(ProgressHook&& other) noexcept = default;
-
 ProgressHook::~ProgressHook() = default;
 
 ProgressHook::ProgressHook(Options options)

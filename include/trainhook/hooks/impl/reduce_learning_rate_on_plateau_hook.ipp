@@ -34,7 +34,6 @@ ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(Options options
 
 ReduceLearningRateOnPlateauHook::ReduceLearningRateOnPlateauHook(ReduceLearningRateOnPlateauHook&& other) noexcept =
     default;
-
 ReduceLearningRateOnPlateauHook::~ReduceLearningRateOnPlateauHook() = default;
 
 void ReduceLearningRateOnPlateauHook::begin(Graph& /*graph*/) {

@@ -48,7 +48,6 @@ SignalHook::SignalHook(Options options) : options_(std::move(options)) {
 }
 
 SignalHook::SignalHook(SignalHook&& other) noexcept = default;
-
 SignalHook::~SignalHook() = default;
 
 void SignalHook::begin(Graph& /*graph*/) {

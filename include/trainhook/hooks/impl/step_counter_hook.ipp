@@ -16,7 +16,6 @@
 namespace trainhook {
 
 StepCounterHook::StepCounterHook(StepCounterHook&& other) noexcept = default;
-
 StepCounterHook::~StepCounterHook() = default;
 
 StepCounterHook::StepCounterHook(Options options)

@@ -81,10 +81,6 @@ StopPredicate stop_without_progress(std::string eval_dir, std::string metric, st
 
 namespace trainhook {
 
-StopOnPredicateHook::StopOnPredicateHook(StopOnPredicateHook&& other) noexcept = default;
-
-StopOnPredicateHook::~StopOnPredicateHook() = default;
-
 StopOnPredicateHook::StopOnPredicateHook(StopPredicate should_stop, Options options)
     : should_stop_(std::move(should_stop)),
       name_(options.name),

@@ -21,7 +21,6 @@
 namespace trainhook {
 
 SummarySaverHook::SummarySaverHook(SummarySaverHook&& other) noexcept = default;
-
 SummarySaverHook::~SummarySaverHook() = default;
 
 SummarySaverHook::SummarySaverHook(Options options)
