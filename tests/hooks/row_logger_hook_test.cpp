@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RowLoggerHook: which steps have a row, and when it is on the disk.
+/// Which steps have a row, and when it is on the disk; CsvLoggerHook and JsonLinesHook: the text of their files.
 #include <trainhook/hooks/row_logger_hook.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,6 @@
 #include <temporary_folder.hpp>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/hooks/csv_logger_hook.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/testing/faulty_file_system.hpp>
 
@@ -26,6 +26,7 @@ namespace {
 
 using support::LogLines;
 using support::Outside;
+using support::Process;
 using support::TrainingDouble;
 
 /// A process that logs the step before each run, every other step, and a metric.
@@ -278,6 +279,125 @@ TEST(RowLoggerHook, AValueThatIsNotOneNumberIsAnError) {
                              {.path = "log", .every_n_steps = 1}));
   training.start();
   EXPECT_THROW(training.run(), InvalidArgumentError);
+}
+
+TEST(CsvLoggerHook, WritesARowAtTheMultiplesOfItsPeriod) {
+  Process process;
+  process.add(CsvLoggerHook({process.script.global_step.read}, {.path = "run/log.csv", .every_n_steps = 2}));
+  process.start();
+  process.run(5);
+  process.end();
+  EXPECT_EQ(process.disk.contents("run/log.csv"), "step,global_step/read\n2,1\n4,3\n");
+}
+
+TEST(CsvLoggerHook, QuotesWhatNeedsIt) {
+  Process process;
+  const std::string text = "a \"word\", and\nmore";
+  const Output value = process.script.value(
+      "text", [&] { return Tensor(text); }, DType::String);
+  process.add(CsvLoggerHook({{"text, quoted", value}}, {.path = "log.csv", .every_n_steps = 1}));
+  process.start();
+  process.run(2);
+  process.end();
+  const std::string row = ",\"a \"\"word\"\", and\nmore\"\n";
+  EXPECT_EQ(process.disk.contents("log.csv"), "step,\"text, quoted\"\n1" + row + "2" + row);
+  Outside& outside = process;
+  TrainingDouble second(outside);  // finds its rows again
+  const LogLines quiet;
+  second.add(CsvLoggerHook({{"text, quoted", second.script.value(
+                                                 "text", [&] { return Tensor(text); }, DType::String)}},
+                           {.path = "log.csv", .every_n_steps = 1}));
+  second.set_step(1);
+  second.start();
+  second.end();
+  EXPECT_EQ(process.disk.contents("log.csv"), "step,\"text, quoted\"\n1" + row);
+}
+
+TEST(CsvLoggerHook, WritesNanAndInfinityAsPythonReadsThem) {
+  Process process;
+  process.add(CsvLoggerHook({}, {.path = "log.csv", .metrics = {"a", "b", "c"}}));
+  process.start();
+  process.services.publish("a", {1, std::numeric_limits<double>::quiet_NaN()});
+  process.services.publish("b", {1, std::numeric_limits<double>::infinity()});
+  process.services.publish("c", {1, -std::numeric_limits<double>::infinity()});
+  process.run();
+  process.end();
+  EXPECT_EQ(process.disk.contents("log.csv"), "step,a,b,c\n1,nan,inf,-inf\n");
+}
+
+TEST(CsvLoggerHook, RefusesOptionsThatMakeNoSense) {
+  EXPECT_THROW(CsvLoggerHook({"loss"}, {.every_n_steps = 1}), InvalidArgumentError);
+  EXPECT_THROW(CsvLoggerHook({"loss"}, {.path = "log"}), InvalidArgumentError);
+  EXPECT_THROW(CsvLoggerHook({}, {.path = "log"}), InvalidArgumentError);
+  EXPECT_THROW(CsvLoggerHook({"loss"}, {.path = "log", .every_n_steps = 1, .metrics = {"loss"}}), InvalidArgumentError);
+  EXPECT_THROW(CsvLoggerHook({"step"}, {.path = "log", .every_n_steps = 1}), InvalidArgumentError);
+}
+
+TEST(JsonLinesHook, WritesOneObjectALineAndLeavesOutWhatHasNoValue) {
+  Process process;
+  process.add(JsonLinesHook({{"loss", process.script.value("loss", [] { return Tensor(0.25F); })}},
+                            {.path = "run/log.jsonl", .every_n_steps = 2, .metrics = {"eval/accuracy"}}));
+  process.start();
+  process.run(2);
+  process.services.publish("eval/accuracy", {3, 0.5});
+  process.run();
+  process.services.publish("eval/accuracy", {4, 0.75});
+  process.run();
+  process.end();
+  EXPECT_EQ(process.disk.contents("run/log.jsonl"),
+            "{\"step\":2,\"loss\":0.25}\n"
+            "{\"step\":3,\"eval/accuracy\":0.5}\n"
+            "{\"step\":4,\"loss\":0.25,\"eval/accuracy\":0.75}\n");
+}
+
+TEST(JsonLinesHook, EscapesText) {
+  Process process;
+  const std::string text = std::string("a\"b\\c\n\t\r") + '\1' + "\xc3\xa9";
+  process.add(JsonLinesHook({{"the \"text\"", process.script.value("text", [&] { return Tensor(text); })}},
+                            {.path = "log", .every_n_steps = 1}));
+  process.start();
+  process.run();
+  process.end();
+  EXPECT_EQ(process.disk.contents("log"),
+            "{\"step\":1,\"the \\\"text\\\"\":\"a\\\"b\\\\c\\u000a\\u0009\\u000d\\u0001\xc3\xa9\"}\n");
+}
+
+TEST(JsonLinesHook, WritesTextAsUtf8) {
+  LogLines log;
+  Process process;
+  process.add(JsonLinesHook({{"note", process.script.value("text", [] { return Tensor("K\xe4se"); })}},
+                            {.path = "log", .every_n_steps = 1}));
+  process.start();
+  process.run();
+  process.end();
+  EXPECT_EQ(process.disk.contents("log"), "{\"step\":1,\"note\":\"K\xef\xbf\xbdse\"}\n");
+  EXPECT_EQ(log.count("W JsonLinesHook: 'note' is not UTF-8 and is written as 'K\xef\xbf\xbdse'"), 1U);
+  EXPECT_THROW(JsonLinesHook({}, {.path = "log", .metrics = {"K\xe4se"}}), InvalidArgumentError);
+}
+
+TEST(JsonLinesHook, WritesNanAndInfinityAsStrings) {
+  Process process;
+  process.add(JsonLinesHook({}, {.path = "log", .metrics = {"a", "b", "c"}}));
+  process.start();
+  process.services.publish("a", {1, std::numeric_limits<double>::quiet_NaN()});
+  process.services.publish("b", {1, std::numeric_limits<double>::infinity()});
+  process.services.publish("c", {1, -std::numeric_limits<double>::infinity()});
+  process.run();
+  process.end();
+  EXPECT_EQ(process.disk.contents("log"), "{\"step\":1,\"a\":\"NaN\",\"b\":\"Infinity\",\"c\":\"-Infinity\"}\n");
+}
+
+TEST(JsonLinesHook, ContinuesAfterTheRestoredStep) {
+  const LogLines quiet;
+  Process process;
+  process.disk.write_file("log", "{\"step\":1,\"a\":1}\n{\"step\":2}\n{\"step\":3,\"a\":3}\n{\"st");
+  process.add(JsonLinesHook({}, {.path = "log", .metrics = {"a"}}));
+  process.set_step(2);
+  process.start();
+  process.services.publish("a", {3, 4});
+  process.run();
+  process.end();
+  EXPECT_EQ(process.disk.contents("log"), "{\"step\":1,\"a\":1}\n{\"step\":2}\n{\"step\":3,\"a\":4}\n");
 }
 
 }  // namespace

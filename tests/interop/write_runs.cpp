@@ -10,9 +10,8 @@
 
 #include <fmt/format.h>
 
-#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/row_logger_hook.hpp>
 #include <trainhook/hooks/hparams_hook.hpp>
-#include <trainhook/hooks/json_lines_hook.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/trainhook.hpp>
 

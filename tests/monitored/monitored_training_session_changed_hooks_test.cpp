@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/row_logger_hook.hpp>
 #include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/learning_rate_warm_up_hook.hpp>

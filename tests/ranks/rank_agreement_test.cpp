@@ -16,7 +16,7 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/row_logger_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>

@@ -17,10 +17,9 @@
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
-#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/row_logger_hook.hpp>
 #include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/hparams_hook.hpp>
-#include <trainhook/hooks/json_lines_hook.hpp>
 #include <trainhook/hooks/learning_rate_warm_up_hook.hpp>
 #include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>

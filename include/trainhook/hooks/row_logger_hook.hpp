@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RowLoggerHook: the common part of CsvLoggerHook and JsonLinesHook.
+/// CsvLoggerHook and JsonLinesHook: write values and metrics to a file, one row per logged step.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ struct WrittenRows;
 /// whenever the model is saved, and their checksum is in the state.
 class RowLoggerHook : public SessionRunHook {
  public:
-  RowLoggerHook& operator=(RowLoggerHook&&) = delete;
+  using Options = RowLoggerOptions;
+
   TRAINHOOK_DECL ~RowLoggerHook() override;
 
   [[nodiscard]] std::string writes_to() const override { return options_.path; }
@@ -87,6 +88,47 @@ class RowLoggerHook : public SessionRunHook {
 };
 
 }  // namespace detail
+
+/// Writes values of the run and published metrics to a CSV file, every N steps or T seconds: a line with the names of
+/// the columns, `step` first, then a row per logged step. Numbers have the fewest digits that read back the same; text
+/// is UTF-8, quoted according to RFC 4180; a cell without a value is empty.
+///
+/// A run that is killed and resumed writes the same file as an uninterrupted one: rows after the restored step are cut
+/// off at the first run, and rows are on disk before the checkpoint of their step. List the hook after those that
+/// publish. Source: Keras' `CSVLogger`.
+///
+///     th::CsvLoggerHook({"loss"}, {.path = "run/log.csv", .every_n_steps = 100, .metrics = {"eval/accuracy"}})
+class CsvLoggerHook final : public detail::RowLoggerHook {
+ public:
+  /// A run that starts at step 0 starts the file again; if its rows may be another run's, `log.csv.1` or the next free
+  /// number keeps a copy. A file that is not what the resumed run wrote is an error and stays as it is, and so is a
+  /// second hook or run that writes to it. A link is followed; a pipe or a device is appended to.
+  /// @param values scalar numbers, bools or strings; may be empty
+  /// @throws InvalidArgumentError if the path is empty, two columns have the same name, the name of one is not UTF-8,
+  /// there are no columns, or there are values without exactly one positive period.
+  TRAINHOOK_DECL CsvLoggerHook(FetchRefs values, Options options);
+  CsvLoggerHook(CsvLoggerHook&& other) noexcept = default;
+  TRAINHOOK_DECL ~CsvLoggerHook() override;
+};
+
+/// Writes values of the run and published metrics to a file, every N steps or T seconds, as one JSON object per line:
+/// `{"step":100,"loss":0.25,"eval/accuracy":0.9}`. Numbers have the shortest digits that read back the same; NaN and
+/// infinity, which JSON lacks, are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, as in protobuf's JSON; a key
+/// without a value at a step is left out. Bytes of strings that are not UTF-8 are replaced by U+FFFD, with a
+/// warning.
+///
+/// A run that is killed and resumed writes the same file as an uninterrupted one, as with CsvLoggerHook.
+///
+///     th::JsonLinesHook({"loss"}, {.path = "run/log.jsonl", .every_n_steps = 100, .metrics = {"eval/accuracy"}})
+class JsonLinesHook final : public detail::RowLoggerHook {
+ public:
+  /// @param values scalar numbers, bools or strings; may be empty
+  /// @throws InvalidArgumentError as CsvLoggerHook.
+  TRAINHOOK_DECL JsonLinesHook(FetchRefs values, Options options);
+  JsonLinesHook(JsonLinesHook&& other) noexcept = default;
+  TRAINHOOK_DECL ~JsonLinesHook() override;
+};
+
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -24,11 +24,10 @@
 #include <trainhook/graph/ops/state.hpp>
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
-#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/row_logger_hook.hpp>
 #include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/exponential_moving_average_hook.hpp>
-#include <trainhook/hooks/json_lines_hook.hpp>
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/whole_file.hpp>

@@ -24,7 +24,7 @@
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
-#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/row_logger_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/data/loop_iterator.hpp>

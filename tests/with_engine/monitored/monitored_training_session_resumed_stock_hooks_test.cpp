@@ -31,14 +31,13 @@
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_hook.hpp>
-#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/row_logger_hook.hpp>
 #include <trainhook/hooks/early_stopping_hook.hpp>
 #include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/exponential_moving_average_hook.hpp>
 #include <trainhook/hooks/feed_fn_hook.hpp>
 #include <trainhook/hooks/final_ops_hook.hpp>
 #include <trainhook/hooks/global_step_waiter_hook.hpp>
-#include <trainhook/hooks/json_lines_hook.hpp>
 #include <trainhook/hooks/lambda_hook.hpp>
 #include <trainhook/hooks/learning_rate_warm_up_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>

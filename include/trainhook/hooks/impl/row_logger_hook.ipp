@@ -4,13 +4,16 @@
 #include <trainhook/hooks/row_logger_hook.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/finite.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/core/utf8.hpp>
@@ -18,12 +21,88 @@
 #include <trainhook/hooks/metric_watch.hpp>
 #include <trainhook/hooks/text/row_file.hpp>
 #include <trainhook/hooks/text/single_values.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
+#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook::detail {
+
+/// A field, in quotes if it needs them.
+inline std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted += '"';
+}
+
+inline std::string csv_line(std::string line, const std::vector<std::string>& fields) {
+  for (const std::string& field : fields) (line += ',') += field;
+  return line += '\n';
+}
+
+/// Ends at the first line end outside of quotes.
+inline RowRecord csv_record(std::string_view text) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') quoted = !quoted;
+    if (text[i] != '\n' || quoted) continue;
+    RowRecord record{.length = i + 1};
+    std::int64_t step = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + i, step);
+    if (error == std::errc() && *end == ',') record.step = step;
+    return record;
+  }
+  return {};
+}
+
+inline constexpr RowFormat kCsvFormat{
+    .hook = "CsvLoggerHook",
+    .header =
+        [](const std::vector<std::string>& columns) {
+          std::vector<std::string> fields;
+          for (const std::string& column : columns) fields.push_back(csv_field(column));
+          return csv_line("step", fields);
+        },
+    .line = [](const std::vector<std::string>& /*columns*/, std::int64_t step,
+               const std::vector<std::string>& cells) { return csv_line(fmt::format("{}", step), cells); },
+    .text = csv_field,
+    .non_finite = [](double value) { return std::string(non_finite_text(value)); },
+    .record = csv_record};
+
+inline constexpr std::string_view kJsonStart = "{\"step\":";
+
+inline RowRecord json_record(std::string_view text) {
+  const std::size_t end_of_line = text.find('\n');
+  if (end_of_line == std::string_view::npos) return {};
+  RowRecord record{.length = end_of_line + 1};
+  if (!text.starts_with(kJsonStart)) return record;
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(text.data() + kJsonStart.size(), text.data() + end_of_line, step);
+  if (error == std::errc() && (*end == ',' || *end == '}')) record.step = step;
+  return record;
+}
+
+inline constexpr RowFormat kJsonFormat{
+    .hook = "JsonLinesHook",
+    .start = kJsonStart,
+    .header = nullptr,
+    .line =
+        [](const std::vector<std::string>& columns, std::int64_t step, const std::vector<std::string>& cells) {
+          std::string line = fmt::format("{}{}", kJsonStart, step);
+          for (std::size_t i = 0; i < cells.size(); ++i) {
+            if (!cells[i].empty()) line += fmt::format(",{}:{}", json_string(columns[i]), cells[i]);
+          }
+          return line += "}\n";
+        },
+    .text = json_string,
+    .non_finite =
+        [](double value) {
+          return std::string(is_nan(value) ? "\"NaN\"" : is_negative(value) ? "\"-Infinity\"" : "\"Infinity\"");
+        },
+    .record = json_record};
 
 RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs values, RowLoggerOptions options)
     : format_(&format), refs_(std::move(values)), options_(std::move(options)), columns_(refs_.names()) {
@@ -45,7 +124,6 @@ RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs values, RowLogge
 }
 
 RowLoggerHook::RowLoggerHook(RowLoggerHook&& other) noexcept = default;
-
 RowLoggerHook::~RowLoggerHook() = default;
 
 void RowLoggerHook::begin(Graph& graph) {
@@ -197,3 +275,17 @@ void RowLoggerHook::write_row() {
 }
 
 }  // namespace trainhook::detail
+
+namespace trainhook {
+
+CsvLoggerHook::CsvLoggerHook(FetchRefs values, Options options)
+    : RowLoggerHook(detail::kCsvFormat, std::move(values), std::move(options)) {}
+
+CsvLoggerHook::~CsvLoggerHook() = default;
+
+JsonLinesHook::JsonLinesHook(FetchRefs values, Options options)
+    : RowLoggerHook(detail::kJsonFormat, std::move(values), std::move(options)) {}
+
+JsonLinesHook::~JsonLinesHook() = default;
+
+}  // namespace trainhook

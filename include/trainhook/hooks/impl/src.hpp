@@ -12,7 +12,6 @@
 #include <trainhook/hooks/impl/checkpoint_input_pipeline_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_hook.ipp>
 #include <trainhook/hooks/impl/checkpoint_saver_listener.ipp>
-#include <trainhook/hooks/impl/csv_logger_hook.ipp>
 #include <trainhook/hooks/impl/early_stopping_hook.ipp>
 #include <trainhook/hooks/impl/evaluation_hook.ipp>
 #include <trainhook/hooks/impl/exponential_moving_average_hook.ipp>
@@ -20,7 +19,6 @@
 #include <trainhook/hooks/impl/final_ops_hook.ipp>
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/hparams_hook.ipp>
-#include <trainhook/hooks/impl/json_lines_hook.ipp>
 #include <trainhook/hooks/impl/lambda_hook.ipp>
 #include <trainhook/hooks/impl/learning_rate_variable.ipp>
 #include <trainhook/hooks/impl/learning_rate_warm_up_hook.ipp>
