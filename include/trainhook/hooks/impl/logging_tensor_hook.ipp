@@ -13,7 +13,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/hooks/text/numpy_text.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/session/hook_services.hpp>
 #include <trainhook/session/run_forms.hpp>
 

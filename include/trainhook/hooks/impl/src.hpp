@@ -40,8 +40,6 @@
 #include <trainhook/hooks/saving/impl/best_checkpoints.ipp>
 #include <trainhook/hooks/saving/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/saving/impl/meta_graph.ipp>
-#include <trainhook/hooks/text/impl/numpy_number.ipp>
-#include <trainhook/hooks/text/impl/numpy_text.ipp>
 #include <trainhook/hooks/text/impl/progress_line.ipp>
 #include <trainhook/hooks/text/impl/row_file.ipp>
 #include <trainhook/hooks/text/impl/single_values.ipp>

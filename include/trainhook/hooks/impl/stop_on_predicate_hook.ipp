@@ -12,7 +12,7 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/hooks/text/numpy_text.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_context.hpp>
