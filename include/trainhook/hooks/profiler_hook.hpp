@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ProfilerHook: writes timelines of runs.
+/// ProfilerHook: writes timelines of runs; generate_chrome_trace_format: a timeline as JSON.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,10 @@
 namespace trainhook {
 
 class FileWriter;
+
+/// A traced run as JSON that chrome://tracing and ui.perfetto.dev open: a bar for each executed node, with its inputs.
+/// Times are microseconds since the Unix epoch. Source: TensorFlow's `timeline.py`.
+[[nodiscard]] TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph);
 
 /// Traces a run at every period, but never a session's first run. Writes each trace to `timeline-<step>.json`, for
 /// chrome://tracing and ui.perfetto.dev, and as run metadata `step_<step>` to the event file, for TensorBoard's graph.

@@ -44,4 +44,3 @@
 #include <trainhook/hooks/text/impl/row_file.ipp>
 #include <trainhook/hooks/text/impl/single_values.ipp>
 #include <trainhook/hooks/text/impl/tensor_text.ipp>
-#include <trainhook/hooks/text/impl/timeline.ipp>
