@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ProgressHook: shows the progress, speed and remaining time of training.
+/// ProgressHook: shows the progress, speed and remaining time of training. ProgressLine: the line on the terminal.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,31 @@
 namespace trainhook {
 
 namespace detail {
-class ProgressLine;
+
+/// Receives text for output, with newlines and control characters. Must not throw.
+using ProgressSink = std::function<void(std::string_view text)>;
+
+/// On a terminal each text replaces the previous one, and the cursor stays at the start of the line, so that other
+/// output overwrites it. At the end the cursor is on an empty line.
+class ProgressLine {
+ public:
+  TRAINHOOK_DECL ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width);
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  TRAINHOOK_DECL ~ProgressLine();
+
+  TRAINHOOK_DECL void show(std::string text);
+
+  /// Writes the last text, not truncated, with a newline.
+  TRAINHOOK_DECL void finish(std::string text);
+
+ private:
+  ProgressSink sink_;
+  bool on_terminal_;
+  std::size_t width_;
+  bool is_open_ = false;  // the cursor's line has text
+};
+
 }  // namespace detail
 
 /// Shows `step 400/3000 (13 %), 812 steps/s, 3.2 s left, loss = 0.43`: on a terminal as one line that is overwritten,

@@ -12,10 +12,49 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/core/terminal.hpp>
+#include <trainhook/core/utf8.hpp>
+#include <trainhook/core/write_signals.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/hooks/text/progress_line.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/session/hook_services.hpp>
+
+namespace trainhook::detail {
+
+/// A sink that writes to a C file and flushes it.
+inline ProgressSink progress_to(std::FILE* file) {
+  return [file](std::string_view text) {
+    const NoWriteSignals no_signals;
+    std::fwrite(text.data(), 1, text.size(), file);
+    std::fflush(file);
+  };
+}
+
+ProgressLine::ProgressLine(ProgressSink sink, bool on_terminal, std::size_t width)
+    : sink_(std::move(sink)), on_terminal_(on_terminal), width_(width) {}
+
+ProgressLine::~ProgressLine() {
+  if (is_open_) sink_("\n");
+}
+
+void ProgressLine::show(std::string text) {
+  if (on_terminal_) {
+    text.resize(utf8_prefix(text, width_).size());  // one that wraps could not be written over
+    text += "\x1b[K\r";
+  } else {
+    text += '\n';
+  }
+  sink_(text);
+  is_open_ = on_terminal_;
+}
+
+void ProgressLine::finish(std::string text) {
+  text += on_terminal_ ? "\x1b[K\n" : "\n";
+  sink_(text);
+  is_open_ = false;
+}
+
+}  // namespace trainhook::detail
 
 namespace trainhook {
 

@@ -20,7 +20,6 @@
 #include <trainhook/hooks/impl/global_step_waiter_hook.ipp>
 #include <trainhook/hooks/impl/hparams_hook.ipp>
 #include <trainhook/hooks/impl/lambda_hook.ipp>
-#include <trainhook/hooks/impl/learning_rate_variable.ipp>
 #include <trainhook/hooks/impl/learning_rate_warm_up_hook.ipp>
 #include <trainhook/hooks/impl/logging_tensor_hook.ipp>
 #include <trainhook/hooks/impl/metric_watch.ipp>
@@ -40,7 +39,6 @@
 #include <trainhook/hooks/saving/impl/best_checkpoints.ipp>
 #include <trainhook/hooks/saving/impl/checkpoint_job.ipp>
 #include <trainhook/hooks/saving/impl/meta_graph.ipp>
-#include <trainhook/hooks/text/impl/progress_line.ipp>
 #include <trainhook/hooks/text/impl/row_file.ipp>
 #include <trainhook/hooks/text/impl/single_values.ipp>
 #include <trainhook/hooks/text/impl/tensor_text.ipp>

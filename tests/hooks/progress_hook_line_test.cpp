@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// ProgressLine: always finished.
-#include <trainhook/hooks/text/progress_line.hpp>
+#include <trainhook/hooks/progress_hook.hpp>
 
 #include <string>
 
