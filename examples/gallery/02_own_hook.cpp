@@ -25,10 +25,7 @@ class BestLossHook final : public th::SessionRunHook {
   void after_run(th::SessionRunContext& context, const th::SessionRunValues& values) override {
     best_ = std::min(best_, values.results[0].scalar<double>());
     const std::int64_t step = context.global_step();
-    if (timer_.should_trigger_for_step(step, context)) {
-      fmt::print("step {}: best loss {:.4f}\n", step, best_);
-      timer_.update_last_triggered_step(step, context);
-    }
+    if (timer_.trigger_if_due(step, context)) fmt::print("step {}: best loss {:.4f}\n", step, best_);
     if (best_ < target_) context.request_stop(fmt::format("the loss is below {}", target_));
   }
 

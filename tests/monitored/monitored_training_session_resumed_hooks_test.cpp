@@ -40,9 +40,7 @@ class EveryFiveSteps final : public SessionRunHook {
       often_.update_last_triggered_step(step, context);
       trace_->insert(fmt::format("often {}", step));
     }
-    if (!seldom_.should_trigger_for_step(step, context)) return;
-    seldom_.update_last_triggered_step(step, context);
-    trace_->insert(fmt::format("seldom {}", step));
+    if (seldom_.trigger_if_due(step, context)) trace_->insert(fmt::format("seldom {}", step));
   }
 
  private:

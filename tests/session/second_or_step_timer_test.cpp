@@ -164,5 +164,18 @@ TEST(SecondOrStepTimer, X32_S19_APeriodInSecondsAsksTheMonotonicClockAndOneInSte
   EXPECT_TRUE(seconds.should_trigger_for_step(2, later));
 }
 
+TEST(SecondOrStepTimer, RecordsATriggerOnlyIfItIsDue) {
+  support::Outside outside;
+  support::TrainingDouble training(outside);
+  const RunRequest nothing;
+  SessionRunContext context(training.model, nothing, outside.clock, nullptr);
+  SecondOrStepTimer timer({.every_steps = 2});
+  EXPECT_TRUE(timer.trigger_if_due(1, context));
+  EXPECT_FALSE(timer.trigger_if_due(2, context));
+  EXPECT_EQ(timer.last_triggered_step(), 1);
+  EXPECT_TRUE(timer.trigger_if_due(3, context));
+  EXPECT_EQ(timer.last_triggered_step(), 3);
+}
+
 }  // namespace
 }  // namespace trainhook

@@ -18,8 +18,8 @@ namespace trainhook {
 class Clock;
 
 /// Tells when something is due: every N steps or every T seconds. `should_trigger_for_step` changes nothing;
-/// `update_last_triggered_step` records a trigger. The caller passes monotonic time, so a period in steps never reads a
-/// clock. Source: TensorFlow's `SecondOrStepTimer`.
+/// `update_last_triggered_step` records a trigger; `trigger_if_due`, an addition, does both. The caller passes
+/// monotonic time, so a period in steps never reads a clock. Source: TensorFlow's `SecondOrStepTimer`.
 ///
 /// A timer that is constructed with its hook is part of the hook's state: a resumed run triggers at the same steps as
 /// an uninterrupted one. A timer without a hook, as in TensorFlow, starts over in each process.
@@ -67,6 +67,9 @@ class SecondOrStepTimer {
   /// Records a trigger. Reads the time only for a period in seconds.
   TRAINHOOK_DECL void update_last_triggered_step(std::int64_t step, SessionRunContext& context);
   TRAINHOOK_DECL void update_last_triggered_step(std::int64_t step, Clock& clock);
+
+  /// Both: records a trigger if it is due at `step`, and returns whether it was.
+  [[nodiscard]] TRAINHOOK_DECL bool trigger_if_due(std::int64_t step, SessionRunContext& context);
 
   /// Records the step of a trigger in an earlier process; a period in seconds is then due immediately.
   void set_last_triggered_step(std::int64_t step) noexcept {

@@ -82,8 +82,7 @@ class BestValue final : public SessionRunHook {
   SessionRunArgs before_run(SessionRunContext&) override { return {watched_}; }
   void after_run(SessionRunContext& context, const SessionRunValues& values) override {
     best_ = std::fmin(best_, values.results[0].scalar<float>());
-    if (!timer_.should_trigger_for_step(context.global_step(), context)) return;
-    timer_.update_last_triggered_step(context.global_step(), context);
+    if (!timer_.trigger_if_due(context.global_step(), context)) return;
     trace_->insert(fmt::format("best {} after step {}", best_, context.global_step()));
   }
   StateValues save_state() override {

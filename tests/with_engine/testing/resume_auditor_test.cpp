@@ -73,8 +73,7 @@ class ThirdStepsHook final : public SessionRunHook {
       : timer_(forgets ? SecondOrStepTimer({.every_steps = 3}) : SecondOrStepTimer(*this, {.every_steps = 3})) {}
 
   void after_run(SessionRunContext& context, const SessionRunValues&) override {
-    if (!timer_.should_trigger_for_step(context.global_step(), context)) return;
-    timer_.update_last_triggered_step(context.global_step(), context);
+    if (!timer_.trigger_if_due(context.global_step(), context)) return;
     last_ = context.global_step();
   }
   std::string name() const override { return "third_steps"; }

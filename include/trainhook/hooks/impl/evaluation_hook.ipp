@@ -99,9 +99,8 @@ void EvaluationHook::after_create_session(SessionRef session, Coordinator& /*coo
 }
 
 void EvaluationHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
-  if (!timer_ || !timer_->should_trigger_for_step(context.global_step(), context)) return;
-  timer_->update_last_triggered_step(context.global_step(), context);
-  evaluate(context.session(), context.global_step(), false);
+  if (timer_ && timer_->trigger_if_due(context.global_step(), context))
+    evaluate(context.session(), context.global_step(), false);
 }
 
 void EvaluationHook::end(SessionRef session) {

@@ -169,8 +169,7 @@ SessionRunArgs RowLoggerHook::before_run(SessionRunContext& context) {
 
 void RowLoggerHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   step_ = context.global_step();
-  if (fetched_ && timer_->should_trigger_for_step(step_, context)) {
-    timer_->update_last_triggered_step(step_, context);
+  if (fetched_ && timer_->trigger_if_due(step_, context)) {
     Row& row = row_of(step_);
     for (std::size_t i = 0; i < values.results.size(); ++i)
       row.cells[i] = cell_of(values.results[i], columns_[i], *format_);

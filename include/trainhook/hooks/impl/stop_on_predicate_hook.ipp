@@ -100,9 +100,7 @@ void StopOnPredicateHook::after_create_session(SessionRef /*session*/, Coordinat
 
 void StopOnPredicateHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   const std::int64_t step = context.global_step();
-  if (!timer_.should_trigger_for_step(step, context)) return;
-  timer_.update_last_triggered_step(step, context);
-  if (!should_stop_()) return;
+  if (!timer_.trigger_if_due(step, context) || !should_stop_()) return;
   log_info("Requesting early stopping at global step {}", step);
   is_stopped_ = true;
   context.request_stop();

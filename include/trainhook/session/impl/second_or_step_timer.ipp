@@ -63,6 +63,12 @@ void SecondOrStepTimer::update_last_triggered_step(std::int64_t step, Clock& clo
   if (uses_seconds()) mark().time = clock.monotonic_now();
 }
 
+bool SecondOrStepTimer::trigger_if_due(std::int64_t step, SessionRunContext& context) {
+  const bool triggers = should_trigger_for_step(step, context);
+  if (triggers) update_last_triggered_step(step, context);
+  return triggers;
+}
+
 std::optional<std::int64_t> SecondOrStepTimer::next_step() const noexcept {
   if (uses_seconds()) return std::nullopt;
   const std::optional<std::int64_t>& last = mark().step;
