@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -26,6 +27,16 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using Calls = std::vector<std::string>;
+
+/// Hooks are moved into a list. A copy would count and save under the name of the first one.
+template <class... Hook>
+constexpr bool only_move = ((std::is_nothrow_move_constructible_v<Hook> && !std::is_copy_constructible_v<Hook> &&
+                             !std::is_copy_assignable_v<Hook> && !std::is_move_assignable_v<Hook>)&&...);
+
+static_assert(only_move<CsvLoggerHook, EarlyStoppingHook, EvaluationHook, ExponentialMovingAverageHook, FeedFnHook,
+                        FinalOpsHook, HParamsHook, JsonLinesHook, LambdaHook, LearningRateWarmUpHook, LoggingTensorHook,
+                        NanTensorHook, ProfilerHook, ProgressHook, ReduceLearningRateOnPlateauHook, SignalHook,
+                        StepCounterHook, StopOnPredicateHook, SummarySaverHook>);
 
 /// Writes down each call and lets the stock hook do its work.
 template <class Hook>

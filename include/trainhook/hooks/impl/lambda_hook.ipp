@@ -5,7 +5,6 @@
 
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
-#include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/run_context.hpp>
 
 namespace trainhook {

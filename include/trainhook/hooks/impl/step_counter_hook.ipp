@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/file_writer.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
