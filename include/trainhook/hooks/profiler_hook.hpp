@@ -20,6 +20,13 @@ class FileWriter;
 /// Times are microseconds since the Unix epoch. Source: TensorFlow's `timeline.py`.
 [[nodiscard]] TRAINHOOK_DECL std::string generate_chrome_trace_format(const RunMetadata& metadata, const Graph& graph);
 
+namespace detail {
+
+/// A traced run as a serialized RunMetadata, for `FileWriter::add_run_metadata`.
+[[nodiscard]] TRAINHOOK_DECL std::string as_run_metadata(const RunMetadata& metadata, const Graph& graph);
+
+}  // namespace detail
+
 /// Traces a run at every period, but never a session's first run. Writes each trace to `timeline-<step>.json`, for
 /// chrome://tracing and ui.perfetto.dev, and as run metadata `step_<step>` to the event file, for TensorBoard's graph.
 /// If a step is traced again after a recovery, replaces the file and uses a new tag for the metadata. Source:

@@ -116,8 +116,7 @@ inline std::string timeline_label(const TracedNode& node) {
   return label += ')';
 }
 
-/// A traced run as a serialized RunMetadata, for `FileWriter::add_run_metadata`.
-inline std::string as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
+std::string as_run_metadata(const RunMetadata& metadata, const Graph& graph) {
   DeviceStepStatsMessage device{.device = kTracedDevice};
   for (const TracedNode& node : traced_nodes(metadata, graph)) {
     device.node_stats.push_back({.node_name = utf8_text(node.stats->node_name, "the name of a traced node"),
