@@ -3,7 +3,6 @@
 /// RowFile: what of a file stays when a run goes on with it.
 #include <trainhook/hooks/text/row_file.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,21 +30,12 @@ using testing::MemoryFileSystem;
 /// Lines of a step, a space and cells, after a line of names.
 constexpr RowFormat kPlain{
     .hook = "TestHook",
+    .after_step = " ",
     .header = [](const std::vector<std::string>& columns) { return fmt::format("# {}\n", columns.front()); },
     .line = [](const std::vector<std::string>&, std::int64_t step,
                const std::vector<std::string>& cells) { return fmt::format("{} {}\n", step, cells.front()); },
     .text = [](std::string_view text) { return fmt::format("<{}>", text); },
-    .non_finite = [](double) { return std::string("none"); },
-    .record =
-        [](std::string_view text) {
-          RowRecord record;
-          const std::size_t end = text.find('\n');
-          if (end == std::string_view::npos) return record;
-          record.length = end + 1;
-          std::int64_t step = 0;
-          if (std::from_chars(text.data(), text.data() + end, step).ec == std::errc()) record.step = step;
-          return record;
-        }};
+    .non_finite = [](double) { return std::string("none"); }};
 
 /// That a run has written all of `text`.
 WrittenRows all_of(const std::string& text) { return {.size = text.size(), .crc = crc32c::value(text)}; }

@@ -4,7 +4,6 @@
 #include <trainhook/hooks/row_logger_hook.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -43,23 +42,10 @@ inline std::string csv_line(std::string line, const std::vector<std::string>& fi
   return line += '\n';
 }
 
-/// Ends at the first line end outside of quotes.
-inline RowRecord csv_record(std::string_view text) {
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') quoted = !quoted;
-    if (text[i] != '\n' || quoted) continue;
-    RowRecord record{.length = i + 1};
-    std::int64_t step = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + i, step);
-    if (error == std::errc() && *end == ',') record.step = step;
-    return record;
-  }
-  return {};
-}
-
 inline constexpr RowFormat kCsvFormat{
     .hook = "CsvLoggerHook",
+    .after_step = ",",
+    .has_quotes = true,
     .header =
         [](const std::vector<std::string>& columns) {
           std::vector<std::string> fields;
@@ -69,26 +55,14 @@ inline constexpr RowFormat kCsvFormat{
     .line = [](const std::vector<std::string>& /*columns*/, std::int64_t step,
                const std::vector<std::string>& cells) { return csv_line(fmt::format("{}", step), cells); },
     .text = csv_field,
-    .non_finite = [](double value) { return std::string(non_finite_text(value)); },
-    .record = csv_record};
+    .non_finite = [](double value) { return std::string(non_finite_text(value)); }};
 
 inline constexpr std::string_view kJsonStart = "{\"step\":";
-
-inline RowRecord json_record(std::string_view text) {
-  const std::size_t end_of_line = text.find('\n');
-  if (end_of_line == std::string_view::npos) return {};
-  RowRecord record{.length = end_of_line + 1};
-  if (!text.starts_with(kJsonStart)) return record;
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(text.data() + kJsonStart.size(), text.data() + end_of_line, step);
-  if (error == std::errc() && (*end == ',' || *end == '}')) record.step = step;
-  return record;
-}
 
 inline constexpr RowFormat kJsonFormat{
     .hook = "JsonLinesHook",
     .start = kJsonStart,
-    .header = nullptr,
+    .after_step = ",}",
     .line =
         [](const std::vector<std::string>& columns, std::int64_t step, const std::vector<std::string>& cells) {
           std::string line = fmt::format("{}{}", kJsonStart, step);
@@ -101,8 +75,7 @@ inline constexpr RowFormat kJsonFormat{
     .non_finite =
         [](double value) {
           return std::string(is_nan(value) ? "\"NaN\"" : is_negative(value) ? "\"-Infinity\"" : "\"Infinity\"");
-        },
-    .record = json_record};
+        }};
 
 RowLoggerHook::RowLoggerHook(const RowFormat& format, FetchRefs values, RowLoggerOptions options)
     : format_(&format), refs_(std::move(values)), options_(std::move(options)), columns_(refs_.names()) {

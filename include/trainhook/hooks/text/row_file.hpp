@@ -18,22 +18,17 @@
 
 namespace trainhook::detail {
 
-/// One record of a file.
-struct RowRecord {
-  std::size_t length = 0;              ///< with its newline
-  std::optional<std::int64_t> step{};  ///< nothing: not a row
-};
-
 /// The format of rows. A cell is text in the file's form; an empty cell has no value.
 struct RowFormat {
   std::string_view hook{};                                                   ///< the type of the hook, for messages
-  std::string_view start{};                                                  ///< of every line
+  std::string_view start{};                                                  ///< of every row, before its step
+  std::string_view after_step{};                                             ///< characters, one of which follows it
+  bool has_quotes = false;                                                   ///< a newline in quotes ends no row
   std::string (*header)(const std::vector<std::string>& columns) = nullptr;  ///< null: none
   std::string (*line)(const std::vector<std::string>& columns, std::int64_t step,
                       const std::vector<std::string>& cells) = nullptr;
   std::string (*text)(std::string_view text) = nullptr;  ///< a string as a cell
   std::string (*non_finite)(double value) = nullptr;     ///< NaN or infinity as a cell
-  RowRecord (*record)(std::string_view text) = nullptr;  ///< parses the first record; length 0: it is incomplete
 };
 
 /// A scalar number, bool or string as a cell; numbers have the shortest digits that read back the same.

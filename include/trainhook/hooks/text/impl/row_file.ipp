@@ -3,6 +3,7 @@
 
 #include <trainhook/hooks/text/row_file.hpp>
 
+#include <charconv>
 #include <limits>
 #include <type_traits>
 
@@ -38,6 +39,27 @@ std::string cell_of(const Tensor& tensor, const std::string& column, const RowFo
   if (tensor.dtype() == DType::String)
     return format.text(utf8_text(tensor.data<std::string>()[0], fmt::format("{}: '{}'", format.hook, column)));
   return visit_real(tensor, [&](auto values) { return number_cell(values[0], format); });
+}
+
+/// One record of a file.
+struct RowRecord {
+  std::size_t length = 0;              // with its newline; 0: it is incomplete
+  std::optional<std::int64_t> step{};  // nothing: not a row
+};
+
+inline RowRecord first_record(std::string_view text, const RowFormat& format) {
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (format.has_quotes && text[i] == '"') is_quoted = !is_quoted;
+    if (text[i] != '\n' || is_quoted) continue;
+    RowRecord record{.length = i + 1};
+    std::int64_t step = 0;
+    if (!text.starts_with(format.start)) return record;
+    const auto [end, error] = std::from_chars(text.data() + format.start.size(), text.data() + i, step);
+    if (error == std::errc() && format.after_step.find(*end) != std::string_view::npos) record.step = step;
+    return record;
+  }
+  return {};
 }
 
 RowFile::RowFile(FileSystem& file_system, std::string path, const std::vector<std::string>& columns,
@@ -145,7 +167,7 @@ std::pair<std::size_t, std::size_t> RowFile::divide(std::string_view text, std::
   std::size_t cut = 0;
   while (!text.empty()) {
     const std::size_t at = whole.size() - text.size();
-    const RowRecord record = format_->record(text);
+    const RowRecord record = first_record(text, *format_);
     const std::string_view line = text.substr(0, record.length == 0 ? text.size() : record.length);
     const bool is_torn = record.length == 0 && (line.starts_with(format_->start) || format_->start.starts_with(line));
     if (!record.step && !is_torn && !has_holes(line))
