@@ -34,7 +34,6 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
   /// estimator with several workers.
   TRAINHOOK_DECL InMemoryEvaluatorHook(Estimator estimator, InputFn input_fn, Options options);
   TRAINHOOK_DECL InMemoryEvaluatorHook(InMemoryEvaluatorHook&& other) noexcept;
-  InMemoryEvaluatorHook& operator=(InMemoryEvaluatorHook&&) = delete;
   TRAINHOOK_DECL ~InMemoryEvaluatorHook() override;
 
   /// Builds the evaluation graph. @throws InvalidArgumentError if its scaffold has a saver or an init_fn, because the
