@@ -28,7 +28,6 @@ class AsyncCheckpointSaverHook : public CheckpointSaverHook {
   /// @throws InvalidArgumentError as CheckpointSaverHook.
   TRAINHOOK_DECL explicit AsyncCheckpointSaverHook(Options options);
   TRAINHOOK_DECL AsyncCheckpointSaverHook(AsyncCheckpointSaverHook&& other) noexcept;
-  AsyncCheckpointSaverHook& operator=(AsyncCheckpointSaverHook&&) = delete;
   TRAINHOOK_DECL ~AsyncCheckpointSaverHook() override;
 
   /// Waits for the background save. Listeners are called in the next hook call.

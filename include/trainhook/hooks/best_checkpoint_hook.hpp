@@ -41,7 +41,6 @@ class BestCheckpointHook final : public SessionRunHook {
   /// @throws InvalidArgumentError if `keep` is below 1 or `metric` is empty.
   TRAINHOOK_DECL explicit BestCheckpointHook(Options options);
   TRAINHOOK_DECL BestCheckpointHook(BestCheckpointHook&& other) noexcept;
-  BestCheckpointHook& operator=(BestCheckpointHook&&) = delete;
   TRAINHOOK_DECL ~BestCheckpointHook() override;
 
   /// The kept checkpoints, best first; available once the session is created.

@@ -58,7 +58,6 @@ class CheckpointInputPipelineHook final : public SessionRunHook {
     has_own_period_ = false;
   }
   TRAINHOOK_DECL CheckpointInputPipelineHook(CheckpointInputPipelineHook&& other) noexcept;
-  CheckpointInputPipelineHook& operator=(CheckpointInputPipelineHook&&) = delete;
   TRAINHOOK_DECL ~CheckpointInputPipelineHook() override;
 
   /// @throws InvalidArgumentError if the graph has no iterator, FailedPreconditionError if an iterator has external

@@ -33,7 +33,6 @@ class CheckpointSaverHook : public SessionRunHook {
   /// and scaffold are given, or if a listener is null.
   TRAINHOOK_DECL explicit CheckpointSaverHook(Options options);
   TRAINHOOK_DECL CheckpointSaverHook(CheckpointSaverHook&& other) noexcept;
-  CheckpointSaverHook& operator=(CheckpointSaverHook&&) = delete;
   TRAINHOOK_DECL ~CheckpointSaverHook() override;
 
   /// The step of the newest checkpoint that this hook has committed.

@@ -111,9 +111,7 @@ void CheckpointInputPipelineHook::after_run(SessionRunContext& context, const Se
   if (claim == nullptr) return;
   const std::int64_t step = context.global_step();
   claim->keep_directory(context);
-  if (!timer_->should_trigger_for_step(step, context)) return;
-  timer_->update_last_triggered_step(step, context);
-  save(context.session(), step);
+  if (timer_->trigger_if_due(step, context)) save(context.session(), step);
 }
 
 void CheckpointInputPipelineHook::end(SessionRef session) {
