@@ -256,6 +256,25 @@ TEST(BestCheckpointHook, SavesBesideTheCheckpointsOfTheSaverHook) {
   EXPECT_EQ(latest_checkpoint(outside.disk, "run/best"), "run/best/net-1");
 }
 
+TEST(BestCheckpointHook, SavesBelowTheDirectoryOfTheSessionIfNoneOrSeveralHooksSaveTheModel) {
+  for (const bool several : {false, true}) {
+    Outside outside;
+    TrainingDouble training(outside);
+    training.services.set_checkpoint_dir("run");
+    for (const char* directory : {"copies", "run"}) {
+      if (several)
+        training.add(
+            CheckpointSaverHook({.checkpoint_dir = directory, .save_steps = 100, .saver = std::make_shared<Saver>()}));
+    }
+    training.add(BestCheckpointHook());
+    training.start();
+    training.services.publish("eval/loss", {1, 5});
+    training.run();
+    training.end();
+    EXPECT_EQ(latest_checkpoint(outside.disk, "run/best"), "run/best/model.ckpt-1") << several;
+  }
+}
+
 TEST(BestCheckpointHook, AsksForADirectoryIfNoHookSavesTheModel) {
   Outside outside;
   TrainingDouble training(outside);

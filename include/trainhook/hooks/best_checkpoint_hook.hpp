@@ -53,8 +53,8 @@ class BestCheckpointHook final : public SessionRunHook {
   }
   TRAINHOOK_DECL void begin(Graph& graph) override;
 
-  /// @throws FailedPreconditionError if there is no directory, if several hooks save the model, or if another session
-  /// or hook saves into the directory.
+  /// @throws FailedPreconditionError if there is no directory, if it is not clear which hook saves the model, or if
+  /// another session or hook saves into the directory.
   TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
   TRAINHOOK_DECL SessionRunArgs before_run(SessionRunContext& context) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;

@@ -3,6 +3,7 @@
 
 #include <trainhook/hooks/best_checkpoint_hook.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,11 +19,15 @@
 
 namespace trainhook::detail {
 
-/// The hook that saves the model; null: there is none, and a directory is given.
-inline std::shared_ptr<CheckpointClaim> claim_beside(const Graph& graph, const std::string& directory) {
+/// The hook that saves the model, of several the one that saves into the session's directory; null: there is none.
+inline std::shared_ptr<CheckpointClaim> claim_beside(const Graph& graph, const std::string& directory,
+                                                     const std::string& of_session) {
   const auto claims = graph.offered<CheckpointClaim>();
   if (claims.size() == 1) return claims.front();
   if (!directory.empty()) return nullptr;
+  const auto own = std::ranges::find_if(claims, [&](const auto& claim) { return claim->directory == of_session; });
+  if (own != claims.end()) return *own;
+  if (!of_session.empty()) return nullptr;
   throw FailedPreconditionError(
       "BestCheckpointHook: {} hooks of this session save the model, so it is not clear where the best checkpoints "
       "belong; give the directory for them",
@@ -56,9 +61,9 @@ void BestCheckpointHook::after_create_session(SessionRef session, Coordinator& /
   if (restored != nullptr && restored->step < read_global_step(session, global_step_)) seen_ = restored->step;
   has_run_ = false;
   if (folder_ != nullptr) return;
-  folder_ =
-      std::make_unique<detail::BestCheckpoints>(options_, detail::SessionServices::of(services()), session.graph(),
-                                                detail::claim_beside(session.graph(), options_.directory));
+  folder_ = std::make_unique<detail::BestCheckpoints>(
+      options_, detail::SessionServices::of(services()), session.graph(),
+      detail::claim_beside(session.graph(), options_.directory, services().checkpoint_dir()));
   best_ = folder_->best();
 }
 

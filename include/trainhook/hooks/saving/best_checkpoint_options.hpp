@@ -23,7 +23,7 @@ struct BestCheckpointOptions {
   Better better = Better::Lower;
   int keep = 1;              ///< the number of checkpoints; at least 1
   std::int64_t from_step{};  ///< values of earlier steps are ignored
-  std::string directory{};   ///< empty: `best` in the directory of the only hook that saves the model
+  std::string directory{};   ///< empty: `best` in the directory of the hook that saves the model, or else the session's
   std::function<void(const BestCheckpoint&)> on_best{};  ///< called with one that is saved and is the best so far
 };
 

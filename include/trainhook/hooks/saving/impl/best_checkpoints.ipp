@@ -44,7 +44,8 @@ BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, SessionServices&
       saver_(saver_options_of(graph)) {
   saver_.use(services.file_system(), services.clock());
   saver_.expect_all_here(graph, "BestCheckpointHook");
-  claim_->directory = options_.directory.empty() ? join_path(model_->directory, "best") : options_.directory;
+  const std::string& beside = model_ != nullptr ? model_->directory : services.checkpoint_dir();
+  claim_->directory = options_.directory.empty() ? join_path(beside, "best") : options_.directory;
   if (model_ != nullptr && plain_path(claim_->directory) == plain_path(model_->directory)) {
     throw InvalidArgumentError("BestCheckpointHook: directory is '{}', into which {} saves the model; give another one",
                                claim_->directory, model_->hook);
