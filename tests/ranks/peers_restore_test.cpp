@@ -76,6 +76,7 @@ class RanksWithRules : public ::testing::Test {
       LoopSession loop;
       loop.variable(names.weight, weight);
       loop.state(names.noise, noise);
+      if (has_init) loop.init([&trace] { trace.emplace_back("initialized"); });
       const auto sums = std::make_shared<Sums>(names.sums, rank);
       Options options = given;
       options.peers = ranks::peers(collective);
@@ -103,6 +104,7 @@ class RanksWithRules : public ::testing::Test {
 
   testing::MemoryFileSystem disk;
   std::shared_ptr<const RestorePolicy> other_rules_of_rank_1;
+  bool has_init = false;
 };
 
 TEST_F(RanksWithRules, GoOnAsIfNothingHadBeenRenamed) {
@@ -140,6 +142,14 @@ TEST_F(RanksWithRules, HaveTheChiefsInitialValueOfWhatIsMissing) {
   for (const Strings& of_rank : steps) EXPECT_TRUE(of_rank.front().starts_with("1.0")) << of_rank.front();
   EXPECT_EQ(detail::read_run_record(disk, "run")->restored,
             "from run/model.ckpt-3: 'other' is not in it and keeps its initial value");
+}
+
+TEST_F(RanksWithRules, AreInitializedOnEachRankUnlessTheyGoOn) {
+  train(3, 3, kBefore);
+  has_init = true;
+  const Options from_another{.checkpoint_dir = "next", .restore = RestoreRules{.from = "run", .rename = kRenames}};
+  for (const Strings& of_rank : train(3, 5, kNow, from_another)) EXPECT_EQ(of_rank.front(), "initialized");
+  for (const Strings& of_rank : train(3, 7, kNow, from_another)) EXPECT_NE(of_rank.front(), "initialized");
 }
 
 TEST_F(RanksWithRules, ThatDifferAreAnErrorThatNamesThem) {

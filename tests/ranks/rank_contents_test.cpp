@@ -93,6 +93,9 @@ TEST_F(RankContentsTest, ASaveableIsReplacedWholeButForPartsOfTensors) {
          {"_trainhook/ranks/2/told/hook/_part/t/2", Tensor(1.0)}});
   saver.restore(loop, viewed());
   EXPECT_EQ(told->names, (Names{"b", "hook/_part/t/0", "hook/_part/t/1", "hook/_part/t/2"}));
+  const auto contents = viewed().open(nullptr, disk, BundleFiles::AsRead);
+  EXPECT_FALSE(contents->find("told/a")) << "which is not shown, so it is not there";
+  EXPECT_TRUE(contents->find("told/b"));
 }
 
 TEST_F(RankContentsTest, WhatANewRankKeepsIsNotReadAndIsNamed) {

@@ -49,8 +49,10 @@ struct Rank {
 
   /// The entries that the hook adds to a save.
   [[nodiscard]] std::vector<NamedTensor> collected() {
+    SaveMoment moment{.session = loop, .saver = &saver};
     TakenParts taken;
-    hook.take({.session = loop, .saver = &saver}, taken);
+    EXPECT_EQ(hook.veto(moment), std::nullopt);
+    hook.take(moment, taken);
     std::vector<NamedTensor> entries;
     for (const auto& part : taken) entries.insert(entries.end(), part->entries().begin(), part->entries().end());
     return entries;

@@ -21,8 +21,7 @@ namespace trainhook::detail {
 class SessionServices;
 
 /// Reserves a directory for one saver hook, from `begin` until its session ends, against other hooks and other
-/// processes. `claim_checkpoints` offers it in the graph, so that
-/// other hooks may add parts.
+/// processes. `claim_checkpoints` offers it in the graph, so that other hooks may add parts, in their `begin`.
 struct CheckpointClaim {
   std::string directory{};
   std::string basename{};

@@ -43,8 +43,8 @@ struct SaveMoment {
 /// about each candidate of a restore. Called on the loop's thread.
 class CheckpointPart {
  public:
-  /// What the part gives to one save, as it was when it was taken. Lives until the save has ended; destroyed before
-  /// `committed`, the save has failed. Called on the thread that writes.
+  /// What the part gives to one save, as it was when it was taken. Lives until the save has ended; if it is destroyed
+  /// before `committed`, there is no checkpoint. Called on the thread that writes.
   class Taken {
    public:
     Taken() = default;
@@ -78,7 +78,8 @@ class CheckpointPart {
   CheckpointPart& operator=(const CheckpointPart&) = delete;
   TRAINHOOK_DECL virtual ~CheckpointPart();
 
-  /// Why the model must not be saved now; asked before anything is taken.
+  /// Why the model must not be saved now; asked before anything is taken. What it throws ends the session, while a
+  /// failure of `take` may be one that a saver hook tolerates.
   [[nodiscard]] virtual std::optional<std::string> veto(SaveMoment& /*moment*/) { return std::nullopt; }
 
   /// Adds what this part gives to the save.

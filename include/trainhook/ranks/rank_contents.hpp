@@ -54,6 +54,7 @@ class RankContents final : public CheckpointContents {
   RankView& view_;
   VariableSlices slices_;
   std::map<std::string, std::string, std::less<>> originals_;  // the names there, by those shown
+  std::set<std::string, std::less<>> hidden_;                  // the chief's, of saveables that the rank replaces
   std::set<std::string, std::less<>> of_chief_;                // the variables that come from the chief
 };
 

@@ -114,18 +114,19 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive, public 
   TRAINHOOK_DECL ~RankStatesHook() override;
 
   /// Why another rank vetoes the save, with its number; nothing if none does, or if the ranks do not meet at that step.
-  /// The ranks send their state and inputs together with the answer.
+  /// The ranks send their state and inputs together with the answer. If the saver is sharded or ranks have parts of
+  /// tensors, they are then asked to write their files of the current values; without such files the chief writes
+  /// everything, because the saver has its own disk, the state is too small, the ranks are not at the same step, or the
+  /// save is for a run inside a step.
+  /// @throws FailedPreconditionError instead, if other ranks have parts of a tensor.
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> veto(SaveMoment& moment) override;
 
-  /// What only the other ranks have; and, if the saver is sharded or ranks have parts of tensors, the files that they
-  /// are asked to write of the current values. Without such files the chief writes everything, because the saver has
-  /// its own disk, the state is too small, the ranks are not at the same step, or the save is for a run inside a step.
-  /// @throws FailedPreconditionError instead, if other ranks have parts of a tensor.
+  /// What `veto` got: it asks for everything, since a failure of a rank ends the job whatever a saver hook tolerates.
   TRAINHOOK_DECL void take(const SaveMoment& moment, TakenParts& taken) override;
 
   [[nodiscard]] bool is_incomplete() const noexcept override { return awaits_parts(); }
 
-  /// Waits until all ranks have written the files that `take` asked for.
+  /// Waits until all ranks have written their files.
   TRAINHOOK_DECL bool complete(std::optional<std::int64_t> step) override;
 
   [[nodiscard]] TRAINHOOK_DECL std::string give(const std::string& order) override;
@@ -168,6 +169,7 @@ class RankStatesHook final : public SessionRunHook, public StatesToGive, public 
   // For further savers at this step boundary: the collected state, and whether the other ranks can still veto.
   std::optional<std::vector<NamedTensor>> collected_;
   std::vector<std::vector<NamedTensor>> inputs_;
+  TakenParts taken_;  // of the save that begins
   std::optional<std::optional<std::string>> veto_;
   int depth_ = 0;  // of nested runs, which may be this rank's alone
 };

@@ -36,7 +36,7 @@ struct BundlePart {
   std::string suffix{};      ///< the ending of the temporary names of all parts
   std::uint32_t number = 0;  ///< number 0 commits the checkpoint with all parts
   std::uint32_t count = 1;
-  bool may_have_gaps = false;  ///< other parts have regions of tensors, of which no part may have some elements
+  bool may_have_gaps = false;  ///< other parts have regions of tensors, and some elements may be in no part
 };
 
 }  // namespace detail

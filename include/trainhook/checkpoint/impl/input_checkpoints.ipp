@@ -73,10 +73,12 @@ bool InputCheckpoints::restore_newest(SessionRef session) {
 }
 
 void InputCheckpoints::save(SessionRef session, std::int64_t step) {
-  static_cast<void>(saver_.save(session, {.save_path = join_path(directory_, files_.basename()),
-                                          .global_step = step,
-                                          .latest_filename = files_.latest_filename(),
-                                          .parts = own_claim_->take_parts({.step = step})}));
+  SaveRequest request{.save_path = join_path(directory_, files_.basename()),
+                      .global_step = step,
+                      .latest_filename = files_.latest_filename()};
+  request.parts =
+      own_claim_->take_parts({.session = session, .saver = &saver_, .prefix = saver_.prefix_of(request), .step = step});
+  saver_.save(session, request);
 }
 
 /// The positions at one step, of all processes.

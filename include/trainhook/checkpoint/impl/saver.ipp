@@ -182,7 +182,8 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
   }
   report_left_over();
   const Duration started = clock().monotonic_now();
-  Duration written;
+  Duration written;      // since then, as the next one
+  Duration before_sync;  // what parts write themselves lies between the two
   const std::string prefix = prefix_of(request);
   std::unique_lock lock(state_->mutex, std::defer_lock);
   const auto begin = [&] {
@@ -225,20 +226,21 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
       for (const NamedTensor& entry : part->entries()) add(entry.name, entry.tensor);
     for (const auto& part : request.parts) part->add_to(writer);
     if (own_file != nullptr) begin();
-    for (const auto& part : request.parts) part->before_commit();
     written = Duration(clock().monotonic_now() - started);
+    for (const auto& part : request.parts) part->before_commit();
+    before_sync = Duration(clock().monotonic_now() - started);
     writer.finish();
   } catch (...) {
     if (request.write_state && lock.owns_lock() && state_->retention) state_->retention->abandon(prefix);
     throw;
   }
-  if (request.write_state) {
-    state_->retention->add(prefix, clock().wall_seconds());
+  if (request.write_state) state_->retention->add(prefix, clock().wall_seconds());
+  const Duration synced(clock().monotonic_now() - started - before_sync);
+  if (request.write_state)
     for (const auto& part : request.parts) part->committed();
-  }
   const Duration took(clock().monotonic_now() - started);
   if (request.cost != nullptr)
-    *request.cost = {.blocked = took, .written = written, .synced = Duration(took - written), .bytes = snapshot.bytes};
+    *request.cost = {.blocked = took, .written = written, .synced = synced, .bytes = snapshot.bytes};
   return prefix;
 }
 

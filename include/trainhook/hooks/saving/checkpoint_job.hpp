@@ -69,7 +69,7 @@ class CheckpointJob {
   /// Triggers the timer, calls the listeners' `before_save`, logs the save, and takes the state. Returns nothing after
   /// a failure that is tolerated, or if a hook or a part vetoes the save, which is then due again at the next step.
   /// @param when AtOnce: before the session runs again, since the save reads the model itself instead of a copy
-  /// @throws the error of the save, unless it is tolerated; what a part throws that is asked for a veto.
+  /// @throws the error of the save, unless it is tolerated; what a part's `veto` throws.
   [[nodiscard]] TRAINHOOK_DECL std::optional<Save> begin_save(SessionRef session, std::int64_t step, Commit when);
 
   /// Calls the listeners' `after_save` or, after a failure, `save_failed`. Returns true if one of them requests a stop.
@@ -123,7 +123,7 @@ class CheckpointJob {
   std::shared_ptr<CheckpointClaim> claim_;
   std::shared_ptr<Saver> saver_;
   std::shared_ptr<SideFile> meta_graph_;                       // null: none
-  std::vector<std::weak_ptr<CheckpointPart::Taken>> pending_;  // of the save that began last
+  std::vector<std::weak_ptr<CheckpointPart::Taken>> pending_;  // of the last save, with files of others
   std::optional<std::int64_t> last_saved_;
   std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop
   std::exception_ptr events_failure_;       // set by the writing thread; `end` reads it after waiting for that thread

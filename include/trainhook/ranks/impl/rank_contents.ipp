@@ -25,7 +25,9 @@ inline bool is_at_or_below(std::string_view name, std::string_view group) {
 
 RankContents::RankContents(std::unique_ptr<CheckpointContents> original, RankView& view)
     : original_(std::move(original)), view_(view), slices_(view.session.graph()) {
+  std::set<std::string, std::less<>> state;
   for (const StateSpec& spec : view.session.state()) {
+    state.insert(spec.name);
     if (spec.kind == StateKind::Variable && spec.dtype != DType::String && !slices_.is_own(spec.name))
       of_chief_.insert(spec.name);
   }
@@ -42,8 +44,12 @@ RankContents::RankContents(std::unique_ptr<CheckpointContents> original, RankVie
   const std::string part = fmt::format("/{}", kPartOfTensor);  // those of all ranks are for each
   for (std::string& name : original_->names({})) {
     const auto has_it = [&](const std::string& saveable) { return is_at_or_below(name, saveable); };
-    const bool is_replaced = name.find(part) == std::string::npos && std::ranges::any_of(own_saveables, has_it);
-    if (!is_replaced && !name.starts_with(own)) originals_.emplace(name, name);
+    const bool may_be_replaced = name.find(part) == std::string::npos && !state.contains(name);
+    if (may_be_replaced && std::ranges::any_of(own_saveables, has_it)) {
+      hidden_.insert(name);
+    } else if (!name.starts_with(own)) {
+      originals_.emplace(name, name);
+    }
   }
 }
 
@@ -53,6 +59,7 @@ std::string_view RankContents::original_name(std::string_view name) const {
 }
 
 std::optional<CheckpointContents::Entry> RankContents::find(std::string_view name) const {
+  if (hidden_.contains(name) && !originals_.contains(name)) return std::nullopt;
   return original_->find(original_name(name));
 }
 

@@ -230,16 +230,20 @@ void RankSessionCreator::offer_savers(const std::vector<std::string>& directorie
   }
 }
 
-/// The rules of a job, for a rank whose variables the chief has restored or initialized.
+/// The rules of a job, for a rank other than the chief.
 class PolicyOfRank final : public RestorePolicy {
  public:
+  /// @param from what a job without a checkpoint of its own begins with, as the rank sees it
   PolicyOfRank(const RestorePolicy& of_job, CheckpointSource from) : of_job_(of_job), from_(std::move(from)) {}
 
   [[nodiscard]] const CheckpointSource& from() const noexcept override { return from_; }
   [[nodiscard]] std::string text() const override { return of_job_.text(); }
   void restore(SessionRef session, const Saver& saver, const CheckpointSource& checkpoint, const std::string& directory,
-               FunctionRef<void()> /*initialize*/) const override {
-    of_job_.restore(session, saver, checkpoint, directory, [] {});
+               FunctionRef<void()> initialize) const override {
+    const bool has_variables = from_.empty();  // the chief's, of the job's own checkpoint
+    of_job_.restore(session, saver, checkpoint, directory, [&] {
+      if (!has_variables) initialize();
+    });
   }
 
  private:

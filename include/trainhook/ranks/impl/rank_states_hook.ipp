@@ -190,15 +190,21 @@ bool RankStatesHook::can_collect(std::int64_t step) const {
 
 std::optional<std::string> RankStatesHook::veto(SaveMoment& moment) {
   const std::int64_t step = moment.step;
+  taken_.clear();
   if (!ranks_meet_at(step)) {
     const std::vector<std::string> tensors = moment.saver->tensors_of_others(moment.session.graph());
     if (!tensors.empty())
       return fmt::format("the other ranks, which have parts of '{}', are not at the end of step {}", tensors[0], step);
   }
-  if (!can_collect(step)) return std::nullopt;
-  if (!veto_) ask_for_veto(moment);
-  moment.inputs = inputs_;
-  return *veto_;
+  if (can_collect(step)) {
+    if (!veto_) ask_for_veto(moment);
+    if (*veto_) return *veto_;
+    moment.inputs = inputs_;
+  }
+  if (std::vector<NamedTensor> entries = collect(moment); !entries.empty())
+    taken_.push_back(make_shared_object<ExtraEntries>(std::move(entries)));
+  if (auto parts = write_parts(moment)) taken_.push_back(std::move(parts));
+  return std::nullopt;
 }
 
 void RankStatesHook::ask_for_veto(const SaveMoment& moment) {
@@ -211,10 +217,8 @@ void RankStatesHook::ask_for_veto(const SaveMoment& moment) {
   veto_ = reason;
 }
 
-void RankStatesHook::take(const SaveMoment& moment, TakenParts& taken) {
-  if (std::vector<NamedTensor> entries = collect(moment); !entries.empty())
-    taken.push_back(make_shared_object<ExtraEntries>(std::move(entries)));
-  if (auto parts = write_parts(moment)) taken.push_back(std::move(parts));
+void RankStatesHook::take(const SaveMoment& /*moment*/, TakenParts& taken) {
+  std::ranges::move(std::exchange(taken_, {}), std::back_inserter(taken));
 }
 
 std::vector<NamedTensor> RankStatesHook::collect(const SaveMoment& moment) {
@@ -277,6 +281,7 @@ void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states
 void RankStatesHook::forget_answers() noexcept {
   collected_.reset();
   inputs_.clear();
+  taken_.clear();
   veto_.reset();
 }
 

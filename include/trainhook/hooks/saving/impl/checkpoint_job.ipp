@@ -203,7 +203,9 @@ void CheckpointJob::announce(SessionRef session, std::int64_t step) {
 
 Save CheckpointJob::take(const SaveMoment& moment) {
   SaveRequest request{.save_path = save_path(), .global_step = moment.step, .parts = claim_->take_parts(moment)};
-  pending_.assign(request.parts.begin(), request.parts.end());
+  pending_.clear();
+  for (const auto& part : request.parts)
+    if (part->data_file() != nullptr) pending_.push_back(part);
   if (meta_graph_ != nullptr) request.parts.push_back(meta_graph_);
   std::shared_ptr<const Snapshot> snapshot;
   if (!moment.loop_waits) {
