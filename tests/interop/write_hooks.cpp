@@ -19,9 +19,6 @@
 #include <trainhook/engine.hpp>
 #include <trainhook/graph/ops/cast.hpp>
 #include <trainhook/hooks/hooks.hpp>
-#include <trainhook/hooks/text/numpy_text.hpp>
-#include <trainhook/compat/multi_step_stop_at_step_hook.hpp>
-#include <trainhook/compat/stop_at_checkpoint_step_hook.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/trainhook.hpp>

@@ -24,7 +24,7 @@
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/graph/ops/summary.hpp>
-#include <trainhook/hooks/csv_logger_hook.hpp>
+#include <trainhook/hooks/row_logger_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>

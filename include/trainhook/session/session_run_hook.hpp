@@ -171,7 +171,7 @@ class SessionRunHook {
 
 namespace detail {
 
-/// Of its type; `core/type_name.hpp` has those of other types.
+/// Of its type; `core/names_in_messages.hpp` has those of other types.
 [[nodiscard]] TRAINHOOK_DECL std::string short_type_name(const SessionRunHook& hook);
 
 /// For the `name()` of a stock hook: the given name or, if it is empty, the type and what the state is about, such as

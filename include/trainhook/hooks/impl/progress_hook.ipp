@@ -12,7 +12,6 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/core/terminal.hpp>
 #include <trainhook/core/utf8.hpp>
 #include <trainhook/core/write_signals.hpp>
 #include <trainhook/graph/global_step.hpp>

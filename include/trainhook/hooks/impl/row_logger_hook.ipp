@@ -21,7 +21,6 @@
 #include <trainhook/hooks/text/row_file.hpp>
 #include <trainhook/hooks/text/single_values.hpp>
 #include <trainhook/hooks/text/tensor_text.hpp>
-#include <trainhook/io/directory_checks.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/whole_file.hpp>
 #include <trainhook/session/hook_services.hpp>
