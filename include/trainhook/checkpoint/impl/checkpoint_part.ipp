@@ -4,7 +4,6 @@
 #include <trainhook/checkpoint/checkpoint_part.hpp>
 
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
-#include <trainhook/checkpoint/saver.hpp>
 
 namespace trainhook::detail {
 
