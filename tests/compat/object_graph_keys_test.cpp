@@ -207,7 +207,7 @@ TEST_F(OpenObjectBased, RestoreRulesAreAboutFullNames) {
   const RestoreRules rules{.from = {"run/c", open_object_based}, .rename = {{"net/w", "w"}, {"net/v", "layer/v"}}};
   const std::shared_ptr<const RestorePolicy> policy = rules;
   testing::LogLines log;
-  policy->restore(session_, saver(), policy->from(), "", [] {}, {});
+  policy->restore(session_, saver(), policy->from(), "", [] {});
   EXPECT_EQ(session_.variable("w"), Tensor::of<float>({4, 5, 6}));
   EXPECT_EQ(session_.variable("layer/v"), Tensor(8.0f));
   EXPECT_EQ(log.count("Began with run/c: names restored: 3, kept at the initial value: 0, left over: 1 ('other/w')"),

@@ -42,7 +42,7 @@ struct Program {
   }
   void restore(const RestoreRules& rules, const Saver& saver, const std::string& prefix) {
     const std::shared_ptr<const RestorePolicy> policy = rules;
-    policy->restore(loop, saver, prefix, "", [] {}, {});
+    policy->restore(loop, saver, prefix, "", [] {});
   }
   [[nodiscard]] ::torch::Tensor parameter(const std::string& name) const { return net.named_parameters()[name]; }
   /// 0 if Adam has none.
