@@ -78,8 +78,8 @@ class CheckpointPart {
   CheckpointPart& operator=(const CheckpointPart&) = delete;
   TRAINHOOK_DECL virtual ~CheckpointPart();
 
-  /// Why the model must not be saved now; asked before anything is taken. What it throws ends the session, while a
-  /// failure of `take` may be one that a saver hook tolerates.
+  /// Why the model must not be saved now; asked before anything is taken. A saver hook may tolerate what `take` throws,
+  /// but never what this does.
   [[nodiscard]] virtual std::optional<std::string> veto(SaveMoment& /*moment*/) { return std::nullopt; }
 
   /// Adds what this part gives to the save.

@@ -297,10 +297,10 @@ OwnedSession RankSessionCreator::create_as_other() {
     return by_rules ? std::move(opened) : shared(std::move(opened));
   };
   OwnedSession owned = ChiefSessionCreator(*graph_, open, options).create_session();
-  if (!view.kept.empty()) {
-    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", source.path(),
-             fmt::format("'{}'", fmt::join(view.kept, "', '")));
-  }
+  std::string kept;
+  for (const std::string& name : view.kept) kept += fmt::format("{}'{}'", kept.empty() ? "" : ", ", name);
+  if (!kept.empty())
+    log_info("{} has nothing of this rank, which is new to the run: it begins with its own {}", source.path(), kept);
   return by_rules ? shared(std::move(owned)) : std::move(owned);
 }
 
