@@ -170,11 +170,9 @@ class Saver {
   [[nodiscard]] TRAINHOOK_DECL Clock& clock() const;
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::shared_ptr<Saveable>> saveables(const Graph& graph) const;
 
-  // The name of this piece of state in the checkpoint, with the right dtype and shape; nothing if it is missing and may
-  // be.
-  [[nodiscard]] TRAINHOOK_DECL std::optional<std::string> find_entry(const CheckpointContents& contents,
-                                                                     const StateSpec& spec,
-                                                                     bool may_lack_generators) const;
+  // Whether the checkpoint has this piece of state, with the right dtype and shape; false if it is missing and may be.
+  [[nodiscard]] TRAINHOOK_DECL bool has_entry(const CheckpointContents& contents, const StateSpec& spec,
+                                              bool may_lack_generators) const;
   [[noreturn]] TRAINHOOK_DECL void refuse(const CheckpointContents& contents, const StateSpec& missing) const;
 
   // Of an open checkpoint that was restored, all but the names that were `taken`.

@@ -97,9 +97,9 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, bool
       }
       staged.push_back({spec.name, std::move(value)});
       taken.push_back(slice->full_name);
-    } else if (const auto key = find_entry(contents, spec, may_lack_generators)) {
-      staged.push_back({spec.name, contents.read(*key)});
-      taken.push_back(*key);
+    } else if (has_entry(contents, spec, may_lack_generators)) {
+      staged.push_back({spec.name, contents.read(spec.name)});
+      taken.push_back(spec.name);
     } else {
       lacking.push_back(spec.name);
     }
@@ -140,10 +140,9 @@ void Saver::restore(SessionRef session, const CheckpointContents& contents, bool
   }
 }
 
-std::optional<std::string> Saver::find_entry(const CheckpointContents& contents, const StateSpec& spec,
-                                             bool may_lack_generators) const {
+bool Saver::has_entry(const CheckpointContents& contents, const StateSpec& spec, bool may_lack_generators) const {
   const std::optional<CheckpointContents::Entry> found = detail::find_readable(contents, spec.name);
-  if (!found && may_lack_generators && spec.name.starts_with(detail::kGeneratorsOfOps)) return std::nullopt;
+  if (!found && may_lack_generators && spec.name.starts_with(detail::kGeneratorsOfOps)) return false;
   if (!found) refuse(contents, spec);
   if (found->dtype != spec.dtype || !spec.shape.compatible_with(found->shape)) {
     throw InvalidArgumentError(
@@ -151,7 +150,7 @@ std::optional<std::string> Saver::find_entry(const CheckpointContents& contents,
         "or say by `cast` or `reshape` of RestoreRules what may differ",
         spec.name, spec.dtype, spec.shape, found->dtype, found->shape, contents.path());
   }
-  return spec.name;
+  return true;
 }
 
 void Saver::refuse(const CheckpointContents& contents, const StateSpec& missing) const {
