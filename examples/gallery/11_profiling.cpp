@@ -10,7 +10,7 @@
 
 #include <fmt/core.h>
 #include <trainhook/engine.hpp>
-#include <trainhook/hooks/profiler_hook.hpp>
+#include <trainhook/engine/profiler_hook.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/trainhook.hpp>
 

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <trainhook/compat/basic_train_loop.hpp>
+#include <trainhook/compat/checkpoint_manager.hpp>
 #include <trainhook/compat/checkpoints_iterator.hpp>
 #include <trainhook/compat/graph_def_reader.hpp>
 #include <trainhook/compat/import_graph_def.hpp>
 #include <trainhook/compat/import_meta_graph.hpp>
+#include <trainhook/compat/init_from_checkpoint.hpp>
 #include <trainhook/compat/looper_thread.hpp>
 #include <trainhook/compat/never_trigger_timer.hpp>
 #include <trainhook/compat/object_graph_keys.hpp>

@@ -7,4 +7,5 @@
 #include <trainhook/engine/graph_session.hpp>
 #include <trainhook/engine/kernel.hpp>
 #include <trainhook/engine/kernels.hpp>
+#include <trainhook/engine/profiler_hook.hpp>
 #include <trainhook/model.hpp>

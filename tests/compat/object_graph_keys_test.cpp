@@ -14,7 +14,7 @@
 
 #include <trainhook/checkpoint/bundle/bundle_shards.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
-#include <trainhook/checkpoint/checkpoint_manager.hpp>
+#include <trainhook/compat/checkpoint_manager.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/restore_rules.hpp>
 #include <trainhook/checkpoint/saver.hpp>

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/init_from_checkpoint.hpp>
+#include <trainhook/compat/init_from_checkpoint.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/exchange/write_safetensors.hpp>

@@ -35,8 +35,8 @@ constexpr bool only_move = ((std::is_nothrow_move_constructible_v<Hook> && !std:
 
 static_assert(only_move<CsvLoggerHook, EarlyStoppingHook, EvaluationHook, ExponentialMovingAverageHook, FeedFnHook,
                         FinalOpsHook, HParamsHook, JsonLinesHook, LambdaHook, LearningRateWarmUpHook, LoggingTensorHook,
-                        NanTensorHook, ProfilerHook, ProgressHook, ReduceLearningRateOnPlateauHook, SignalHook,
-                        StepCounterHook, StopOnPredicateHook, SummarySaverHook>);
+                        NanTensorHook, ProgressHook, ReduceLearningRateOnPlateauHook, SignalHook, StepCounterHook,
+                        StopOnPredicateHook, SummarySaverHook>);
 
 /// Writes down each call and lets the stock hook do its work.
 template <class Hook>

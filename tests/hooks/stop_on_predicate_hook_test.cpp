@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// StopOnPredicateHook: when it asks, and what its predicates make of evaluations.
+/// StopOnPredicateHook: when it asks.
 #include <trainhook/hooks/stop_on_predicate_hook.hpp>
 
 #include <chrono>
@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/core/error.hpp>
-#include <trainhook/events/file_writer.hpp>
 
 #include "training_double.hpp"
 
@@ -22,77 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using support::LogLines;
 using support::Process;
-
-/// A disk with the evaluations of four steps.
-struct Evaluations {
-  Evaluations() {
-    FileWriter writer("eval", {.file_system = &disk});
-    const auto add = [&](std::int64_t step, double loss, double accuracy) {
-      writer.add_scalar("loss", loss, step);
-      writer.add_scalar("accuracy", accuracy, step);
-    };
-    add(1000, 0.8, 0.5);
-    add(2000, 0.7, 0.6);
-    add(3000, 0.4, 0.7);
-    add(3500, 0.41, 0.68);
-    writer.close();
-  }
-  [[nodiscard]] MetricPredicateOptions from(std::int64_t min_steps = 0) {
-    return {.min_steps = min_steps, .file_system = &disk};
-  }
-  testing::MemoryFileSystem disk;
-};
-
-TEST(StopIf, ES04_HigherThanTheThreshold) {
-  Evaluations done;
-  EXPECT_FALSE(stop_if_higher("eval", "accuracy", 0.8, done.from())());
-  EXPECT_FALSE(stop_if_higher("eval", "accuracy", 0.6, done.from(4000))());
-  const LogLines log;
-  EXPECT_TRUE(stop_if_higher("eval", "accuracy", 0.6, done.from())());
-  EXPECT_EQ(log.count("I At step 2000, metric \"accuracy\" has value 0.6000000238418579 which is greater than the "
-                      "configured threshold (0.6) for early stopping."),
-            1U);
-}
-
-TEST(StopIf, ES05_LowerThanTheThreshold) {
-  Evaluations done;
-  EXPECT_FALSE(stop_if_lower("eval", "loss", 0.3, done.from())());
-  EXPECT_FALSE(stop_if_lower("eval", "loss", 0.5, done.from(4000))());
-  EXPECT_TRUE(stop_if_lower("eval", "loss", 0.5, done.from())());
-}
-
-TEST(StopIf, ES06_NoIncrease) {
-  Evaluations done;
-  EXPECT_FALSE(stop_if_no_increase("eval", "accuracy", 1500, done.from())());
-  EXPECT_FALSE(stop_if_no_increase("eval", "accuracy", 500, done.from(4000))());
-  const LogLines log;
-  EXPECT_TRUE(stop_if_no_increase("eval", "accuracy", 500, done.from())());
-  EXPECT_EQ(log.count("I No increase in metric \"accuracy\" for 500 steps, which is greater than or equal to max steps "
-                      "(500) configured for early stopping."),
-            1U);
-}
-
-TEST(StopIf, NoDecrease) {
-  Evaluations done;
-  EXPECT_FALSE(stop_if_no_decrease("eval", "loss", 1500, done.from())());
-  EXPECT_TRUE(stop_if_no_decrease("eval", "loss", 500, done.from())());
-}
-
-TEST(StopIf, NothingWasEvaluated) {
-  testing::MemoryFileSystem disk;
-  EXPECT_FALSE(stop_if_lower("eval", "loss", 1, {.file_system = &disk})());
-  EXPECT_FALSE(stop_if_no_decrease("eval", "loss", 0, {.file_system = &disk})());
-}
-
-TEST(StopIf, NamesAMetricThatIsNotThere) {
-  Evaluations done;
-  try {
-    static_cast<void>(stop_if_lower("eval", "losses", 1, done.from())());
-    FAIL() << "no error";
-  } catch (const NotFoundError& error) {
-    EXPECT_STREQ(error.what(), "early stopping: the evaluation of step 1000 in eval has no metric 'losses'");
-  }
-}
 
 /// Runs with a predicate that notes when it is asked.
 struct Training : Process {

@@ -11,7 +11,7 @@
 
 #include <fmt/core.h>
 
-#include <trainhook/checkpoint/checkpoint_manager.hpp>
+#include <trainhook/compat/checkpoint_manager.hpp>
 #include <trainhook/compat/object_graph_keys.hpp>
 #include <trainhook/trainhook.hpp>
 

@@ -11,7 +11,7 @@
 
 #include <fmt/core.h>
 
-#include <trainhook/checkpoint/init_from_checkpoint.hpp>
+#include <trainhook/compat/init_from_checkpoint.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/model/graph_def/meta_graph_def.hpp>
 #include <trainhook/trainhook.hpp>

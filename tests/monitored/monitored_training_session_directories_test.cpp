@@ -11,7 +11,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <trainhook/checkpoint/checkpoint_manager.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/file_writer.hpp>
@@ -105,20 +104,13 @@ TEST(TrainingDirectories, WritersKeepTheDirectoryInWhichTheyWereMade) {
   disk.change_directory("home");
   FileWriter events("events", {.file_system = &disk, .clock = &clock});
   FileWriterCache writers({.file_system = &disk, .clock = &clock});
-  CheckpointManager manager("checkpoints", 3, {.file_system = &disk, .clock = &clock});
-  double weight = 1;
-  LoopSession loop;
-  loop.variable("weight", weight);
   disk.change_directory("elsewhere");
   events.add_scalar("loss", 1, 1);
   events.close();
   writers.at("cached").add_scalar("loss", 1, 1);
   writers.close();
-  const SessionRef session(loop);
-  EXPECT_EQ(manager.save(session), "checkpoints/ckpt-1") << "as the user named it";
-  EXPECT_EQ(manager.latest_checkpoint(), "checkpoints/ckpt-1");
   EXPECT_THAT(disk.list_directory("/elsewhere"), IsEmpty());
-  EXPECT_THAT(disk.list_directory("/home"), ::testing::ElementsAre("cached", "checkpoints", "events"));
+  EXPECT_THAT(disk.list_directory("/home"), ::testing::ElementsAre("cached", "events"));
 }
 
 TEST(TrainingDirectories, AFileOfAnotherProgramIsAnErrorAndStays) {

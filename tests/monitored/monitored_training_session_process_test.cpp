@@ -18,7 +18,7 @@
 
 #include <temporary_folder.hpp>
 
-#include <trainhook/checkpoint/checkpoint_manager.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>

@@ -15,7 +15,6 @@
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>
-#include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/session/second_or_step_timer.hpp>
@@ -71,8 +70,7 @@ void train(testing::MemoryFileSystem& disk, Trace& trace, int killed_after) {
                .log_step_count_steps = 0,
                .hooks = {StopAtStepHook({.last_step = kLastStep}), EveryFiveSteps(trace),
                          LoggingTensorHook({"weight"}, {.every_n_iter = 5, .formatter = logged("iterations")}),
-                         LoggingTensorHook({"weight"}, {.every_n_steps = 7, .formatter = logged("steps")}),
-                         ProfilerHook({.save_steps = 5, .output_dir = "run"})},
+                         LoggingTensorHook({"weight"}, {.every_n_steps = 7, .formatter = logged("steps")})},
                .file_system = &disk});
     for (int run = 0; !session.should_stop(); ++run) {
       if (run == killed_after) throw Killed();
@@ -83,10 +81,9 @@ void train(testing::MemoryFileSystem& disk, Trace& trace, int killed_after) {
   }
 }
 
-/// With the summaries and timelines that are on the disk.
+/// With the summaries that are on the disk.
 Trace with_files(testing::MemoryFileSystem& disk, Trace trace) {
   for (const std::string& file : disk.files()) {
-    if (file.find("timeline-") != std::string::npos) trace.insert(file);
     if (file.find("tfevents") == std::string::npos) continue;
     for (const Event& event : read_events(disk, file).events) {
       if (!event.values.empty()) trace.insert(fmt::format("summary {}", event.step));
@@ -101,7 +98,6 @@ TEST(ResumedHooks, DoTheSameAfterAKillAtAnyStep) {
   train(whole_disk, whole, -1);
   whole = with_files(whole_disk, whole);
   EXPECT_TRUE(whole.contains("often 21"));
-  EXPECT_TRUE(whole.contains("run/timeline-20.json"));
   for (int killed_after = 1; killed_after < kLastStep; ++killed_after) {
     testing::MemoryFileSystem disk;
     Trace trace;

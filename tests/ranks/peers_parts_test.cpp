@@ -22,7 +22,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
-#include <trainhook/checkpoint/checkpoint_manager.hpp>
+#include <trainhook/compat/checkpoint_manager.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/checkpoint/restore_rules.hpp>
 #include <trainhook/checkpoint/saver.hpp>

@@ -21,7 +21,7 @@
 #include <trainhook/hooks/evaluation_hook.hpp>
 #include <trainhook/hooks/hparams_hook.hpp>
 #include <trainhook/hooks/learning_rate_warm_up_hook.hpp>
-#include <trainhook/hooks/profiler_hook.hpp>
+#include <trainhook/engine/profiler_hook.hpp>
 #include <trainhook/hooks/step_counter_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/hooks/summary_saver_hook.hpp>

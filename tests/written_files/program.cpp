@@ -17,7 +17,7 @@
 
 #include <fmt/core.h>
 
-#include <trainhook/checkpoint/checkpoint_manager.hpp>
+#include <trainhook/compat/checkpoint_manager.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/hooks/hooks.hpp>
 #include <trainhook/io/crc32c.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Hooks that stop training by the metrics of an estimator's evaluations, or by its chief's checkpoints.
+/// Predicates and hooks that stop training by the metrics of evaluations, or by a chief's checkpoints.
 #pragma once
 
 #include <chrono>
@@ -17,6 +17,31 @@
 namespace trainhook {
 
 class Estimator;
+class FileSystem;
+
+struct MetricPredicateOptions {
+  std::int64_t min_steps = 0;         ///< evaluations of earlier steps are ignored
+  FileSystem* file_system = nullptr;  ///< null: the disk
+};
+
+/// Predicates on the events of evaluations in a directory, for example an EvaluationHook's `<output_dir>/eval`. Each
+/// call reads all events and returns false while there are none. A call throws NotFoundError if an evaluation has no
+/// metric of that name. Source: TensorFlow's `stop_if_higher_hook` and its like.
+///
+/// True once a value is above the threshold.
+[[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_higher(std::string eval_dir, std::string metric, double threshold,
+                                                          MetricPredicateOptions options = {});
+/// True once a value is below the threshold.
+[[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_lower(std::string eval_dir, std::string metric, double threshold,
+                                                         MetricPredicateOptions options = {});
+/// True if no value has exceeded the best one for that many steps.
+[[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_no_increase(std::string eval_dir, std::string metric,
+                                                               std::int64_t max_steps_without_increase,
+                                                               MetricPredicateOptions options = {});
+/// True if no value has fallen below the best one for that many steps.
+[[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_no_decrease(std::string eval_dir, std::string metric,
+                                                               std::int64_t max_steps_without_decrease,
+                                                               MetricPredicateOptions options = {});
 
 /// A hook that stops when `should_stop` returns true; it is called every 60 s unless a period is given. Source:
 /// TensorFlow's `make_early_stopping_hook`, in which only the chief calls it and a variable informs the workers. Here

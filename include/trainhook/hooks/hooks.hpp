@@ -19,7 +19,6 @@
 #include <trainhook/hooks/learning_rate_warm_up_hook.hpp>
 #include <trainhook/hooks/logging_tensor_hook.hpp>
 #include <trainhook/hooks/nan_tensor_hook.hpp>
-#include <trainhook/hooks/profiler_hook.hpp>
 #include <trainhook/hooks/progress_hook.hpp>
 #include <trainhook/hooks/reduce_learning_rate_on_plateau_hook.hpp>
 #include <trainhook/hooks/signal_hook.hpp>

@@ -16,8 +16,6 @@
 
 namespace trainhook {
 
-class FileSystem;
-
 /// Returns true if training should stop.
 using StopPredicate = std::function<bool()>;
 
@@ -47,30 +45,6 @@ class StopOnPredicateHook final : public SessionRunHook {
   SecondOrStepTimer timer_;
   bool is_stopped_ = false;  // the predicate looks at what no recovery takes back
 };
-
-struct MetricPredicateOptions {
-  std::int64_t min_steps = 0;         ///< evaluations of earlier steps are ignored
-  FileSystem* file_system = nullptr;  ///< null: the disk
-};
-
-/// Predicates on the events of evaluations in a directory, for example an EvaluationHook's `<output_dir>/eval`. Each
-/// call reads all events and returns false while there are none. A call throws NotFoundError if an evaluation has no
-/// metric of that name. Source: TensorFlow's `stop_if_higher_hook` and its like.
-///
-/// True once a value is above the threshold.
-[[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_higher(std::string eval_dir, std::string metric, double threshold,
-                                                          MetricPredicateOptions options = {});
-/// True once a value is below the threshold.
-[[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_lower(std::string eval_dir, std::string metric, double threshold,
-                                                         MetricPredicateOptions options = {});
-/// True if no value has exceeded the best one for that many steps.
-[[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_no_increase(std::string eval_dir, std::string metric,
-                                                               std::int64_t max_steps_without_increase,
-                                                               MetricPredicateOptions options = {});
-/// True if no value has fallen below the best one for that many steps.
-[[nodiscard]] TRAINHOOK_DECL StopPredicate stop_if_no_decrease(std::string eval_dir, std::string metric,
-                                                               std::int64_t max_steps_without_decrease,
-                                                               MetricPredicateOptions options = {});
 
 }  // namespace trainhook
 

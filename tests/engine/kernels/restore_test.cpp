@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
-#include <trainhook/checkpoint/init_from_checkpoint.hpp>
+#include <trainhook/compat/init_from_checkpoint.hpp>
 #include <trainhook/graph/ops/constant.hpp>
 #include <trainhook/graph/ops/restore.hpp>
 #include <trainhook/graph/ops/state.hpp>

@@ -2,7 +2,7 @@
 /// @file
 /// Each stock hook, and those of the README and the guide: a run that is killed after any of its steps and goes on from
 /// the checkpoint before, or that is interrupted after it and goes on from there, does the same as one that was not.
-/// Not here: ResumedHooks has LoggingTensorHook, ProfilerHook and timers of one's own, the estimator's tests have
+/// Not here: ResumedHooks has LoggingTensorHook and timers of one's own, the estimator's tests have
 /// InMemoryEvaluatorHook. StepCounterHook and ProgressHook measure the time of a process, HParamsHook notes the start
 /// of each. Those of compat/ are tested there.
 #include <trainhook/monitored/monitored_training_session.hpp>
@@ -25,6 +25,7 @@
 
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/data/dataset.hpp>
+#include <trainhook/engine/profiler_hook.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/ops/summary.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
@@ -172,11 +173,11 @@ struct Program {
   }
 };
 
-/// With the summaries, rows and checkpoints that are on the disk.
+/// With the summaries, timelines, rows and checkpoints that are on the disk.
 Trace with_files(testing::MemoryFileSystem& disk, Trace trace) {
   for (const std::string& file : disk.files()) {
     if (file.ends_with(".csv") || file.ends_with(".jsonl")) trace.insert(file + ": " + disk.contents(file));
-    if (file.ends_with(".index")) trace.insert(file);
+    if (file.ends_with(".index") || file.find("timeline-") != std::string::npos) trace.insert(file);
     if (file.find("tfevents") == std::string::npos) continue;
     for (const Event& event : read_events(disk, file).events) {
       for (const SummaryValue& value : event.values) {
@@ -306,6 +307,12 @@ TEST(ResumedStockHooks, RowsAreTheSame) {
       },
       {"run/log.csv: step,loss,eval/loss\n6,,7\n9,5,\n12,,1\n18,4,5\n24,,11\n",
        "run/log.jsonl: {\"step\":10,\"loss\":4}\n{\"step\":20,\"loss\":6}\n"});
+}
+
+TEST(ResumedStockHooks, TimelinesAreOfTheSameSteps) {
+  expect_the_same_after_an_end(
+      [](Program&) -> HookList { return {ProfilerHook({.save_steps = 5, .output_dir = "run"})}; },
+      {"run/timeline-20.json"});
 }
 
 TEST(ResumedStockHooks, FunctionsHaveTheirState) {

@@ -18,12 +18,10 @@
 #include <trainhook/checkpoint/impl/checkpoint_claim.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_directory.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_files.ipp>
-#include <trainhook/checkpoint/impl/checkpoint_manager.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_part.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_source.ipp>
 #include <trainhook/checkpoint/impl/checkpoint_state.ipp>
 #include <trainhook/checkpoint/impl/directory_hold.ipp>
-#include <trainhook/checkpoint/impl/init_from_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/input_files.ipp>
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>

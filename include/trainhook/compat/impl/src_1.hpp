@@ -7,12 +7,14 @@
 #error "this file belongs to separate compilation: define TRAINHOOK_SEPARATE_COMPILATION for all files of the program"
 #endif
 
+#include <trainhook/compat/impl/checkpoint_manager.ipp>
 #include <trainhook/compat/impl/checkpoints_iterator.ipp>
 #include <trainhook/compat/impl/function_calls.ipp>
 #include <trainhook/compat/impl/graph_def_reader.ipp>
 #include <trainhook/compat/impl/op_versions.ipp>
 #include <trainhook/compat/impl/import_graph_def.ipp>
 #include <trainhook/compat/impl/import_meta_graph.ipp>
+#include <trainhook/compat/impl/init_from_checkpoint.ipp>
 #include <trainhook/compat/impl/looper_thread.ipp>
 #include <trainhook/compat/impl/object_graph_keys.ipp>
 #include <trainhook/compat/impl/ops.ipp>

@@ -16,5 +16,6 @@
 #include <trainhook/engine/impl/kernel_width.ipp>
 #include <trainhook/engine/impl/plan.ipp>
 #include <trainhook/engine/impl/planner.ipp>
+#include <trainhook/engine/impl/profiler_hook.ipp>
 #include <trainhook/engine/impl/schedule.ipp>
 #include <trainhook/engine/impl/slots.ipp>

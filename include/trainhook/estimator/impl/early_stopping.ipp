@@ -3,13 +3,73 @@
 
 #include <trainhook/estimator/early_stopping.hpp>
 
+#include <functional>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include <trainhook/compat/stop_hooks.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/core/log.hpp>
+#include <trainhook/core/tensor.hpp>
 #include <trainhook/estimator/estimator.hpp>
+#include <trainhook/events/event_reader.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
+#include <trainhook/hooks/text/tensor_text.hpp>
+#include <trainhook/io/posix_file_system.hpp>
 
 namespace trainhook::detail {
+
+/// The values of one metric in the directory, by step. @throws NotFoundError if an evaluation lacks it.
+inline std::map<std::int64_t, double> recorded(const std::string& eval_dir, const std::string& metric,
+                                               const MetricPredicateOptions& options) {
+  std::map<std::int64_t, double> values;
+  for (const auto& [step, metrics] : read_eval_metrics(*options.file_system, eval_dir)) {
+    if (step < options.min_steps) continue;
+    const auto found = metrics.find(metric);
+    if (found == metrics.end())
+      throw NotFoundError("early stopping: the evaluation of step {} in {} has no metric '{}'", step, eval_dir, metric);
+    values.emplace(step, found->second);
+  }
+  return values;
+}
+
+/// True once `is_beyond(value, threshold)`.
+template <class Compare>
+StopPredicate stop_beyond(std::string eval_dir, std::string metric, double threshold, MetricPredicateOptions options,
+                          std::string_view relation, Compare is_beyond) {
+  options.file_system = &given_or_posix(options.file_system);
+  return [=] {
+    for (const auto& [step, value] : recorded(eval_dir, metric, options)) {
+      if (!is_beyond(value, threshold)) continue;
+      log_info("At step {}, metric \"{}\" has value {} which is {} the configured threshold ({}) for early stopping.",
+               step, metric, numpy_text(Tensor(value)), relation, numpy_text(Tensor(threshold)));
+      return true;
+    }
+    return false;
+  };
+}
+
+/// True if a value was the best for `max_steps`, by `is_better(value, best)`.
+template <class Compare>
+StopPredicate stop_without_progress(std::string eval_dir, std::string metric, std::int64_t max_steps,
+                                    MetricPredicateOptions options, std::string_view progress, Compare is_better) {
+  if (max_steps < 0) throw InvalidArgumentError("early stopping: max_steps {} must not be negative", max_steps);
+  options.file_system = &given_or_posix(options.file_system);
+  return [=] {
+    std::optional<std::pair<std::int64_t, double>> best;
+    for (const auto& now : recorded(eval_dir, metric, options)) {
+      if (!best || is_better(now.second, best->second)) best = now;
+      if (now.first - best->first < max_steps) continue;
+      log_info(
+          "No {} in metric \"{}\" for {} steps, which is greater than or equal to max steps ({}) configured for early "
+          "stopping.",
+          progress, metric, now.first - best->first, max_steps);
+      return true;
+    }
+    return false;
+  };
+}
 
 inline std::string eval_dir_of(const Estimator& estimator, const StopIfOptions& options) {
   return options.eval_dir.empty() ? estimator.eval_dir() : options.eval_dir;
@@ -31,6 +91,30 @@ inline StopOnPredicateHook stop_if(StopPredicate predicate, const StopIfOptions&
 }  // namespace trainhook::detail
 
 namespace trainhook {
+
+StopPredicate stop_if_higher(std::string eval_dir, std::string metric, double threshold,
+                             MetricPredicateOptions options) {
+  return detail::stop_beyond(std::move(eval_dir), std::move(metric), threshold, options, "greater than",
+                             std::greater<double>());
+}
+
+StopPredicate stop_if_lower(std::string eval_dir, std::string metric, double threshold,
+                            MetricPredicateOptions options) {
+  return detail::stop_beyond(std::move(eval_dir), std::move(metric), threshold, options, "less than",
+                             std::less<double>());
+}
+
+StopPredicate stop_if_no_increase(std::string eval_dir, std::string metric, std::int64_t max_steps_without_increase,
+                                  MetricPredicateOptions options) {
+  return detail::stop_without_progress(std::move(eval_dir), std::move(metric), max_steps_without_increase, options,
+                                       "increase", std::greater<double>());
+}
+
+StopPredicate stop_if_no_decrease(std::string eval_dir, std::string metric, std::int64_t max_steps_without_decrease,
+                                  MetricPredicateOptions options) {
+  return detail::stop_without_progress(std::move(eval_dir), std::move(metric), max_steps_without_decrease, options,
+                                       "decrease", std::less<double>());
+}
 
 StopOnPredicateHook make_early_stopping_hook(const Estimator& /*estimator*/, StopPredicate should_stop,
                                              StopOnPredicateHook::Options options) {

@@ -25,7 +25,6 @@
 #include <trainhook/hooks/impl/metric_watch.ipp>
 #include <trainhook/hooks/impl/nan_tensor_hook.ipp>
 #include <trainhook/hooks/impl/process_signals.ipp>
-#include <trainhook/hooks/impl/profiler_hook.ipp>
 #include <trainhook/hooks/impl/progress_hook.ipp>
 #include <trainhook/hooks/impl/reduce_learning_rate_on_plateau_hook.ipp>
 #include <trainhook/hooks/impl/row_logger_hook.ipp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/checkpoint/init_from_checkpoint.hpp>
+#include <trainhook/compat/init_from_checkpoint.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -72,5 +72,5 @@ class ProfilerHook final : public SessionRunHook {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/hooks/impl/profiler_hook.ipp>
+#include <trainhook/engine/impl/profiler_hook.ipp>
 #endif

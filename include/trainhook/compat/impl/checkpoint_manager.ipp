@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/checkpoint/checkpoint_manager.hpp>
+#include <trainhook/compat/checkpoint_manager.hpp>
 
 #include <limits>
 #include <utility>

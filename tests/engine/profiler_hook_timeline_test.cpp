@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// A traced run in Chrome's format and as RunMetadata, to the byte.
-#include <trainhook/hooks/profiler_hook.hpp>
+#include <trainhook/engine/profiler_hook.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// ProfilerHook: which runs it traces, and what it leaves behind.
-#include <trainhook/hooks/profiler_hook.hpp>
+#include <trainhook/engine/profiler_hook.hpp>
 #include <trainhook/io/whole_file.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using Lines = std::vector<std::string>;
+
+// Hooks are moved into a list.
+static_assert(std::is_nothrow_move_constructible_v<ProfilerHook> && !std::is_copy_constructible_v<ProfilerHook>);
 
 struct Profiled : support::Process {
   explicit Profiled(ProfilerHook::Options options) {

@@ -45,5 +45,5 @@ inline void init_from_checkpoint(SessionRef session, const CheckpointSource& fro
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/checkpoint/impl/init_from_checkpoint.ipp>
+#include <trainhook/compat/impl/init_from_checkpoint.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <trainhook/hooks/profiler_hook.hpp>
+#include <trainhook/engine/profiler_hook.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -74,5 +74,5 @@ class CheckpointManager {
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION
-#include <trainhook/checkpoint/impl/checkpoint_manager.ipp>
+#include <trainhook/compat/impl/checkpoint_manager.ipp>
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// CheckpointManager: what it keeps, how it numbers, and what a manager that is created again goes on with.
-#include <trainhook/checkpoint/checkpoint_manager.hpp>
+#include <trainhook/compat/checkpoint_manager.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -225,6 +225,18 @@ TEST_F(CheckpointManagerTest, APlainLoopIsSavedAndRestored) {
   EXPECT_EQ(kept.restore_or_initialize(loop), "run/ckpt-3");
   EXPECT_EQ(weight, 8);
   EXPECT_EQ(loop.global_step(), 3);
+}
+
+TEST_F(CheckpointManagerTest, KeepsTheDirectoryInWhichItWasMade) {
+  disk_.make_directories("/home");
+  disk_.make_directories("/elsewhere");
+  disk_.change_directory("/home");
+  CheckpointManager kept = manager(3);
+  disk_.change_directory("/elsewhere");
+  EXPECT_EQ(kept.save(session_), "run/ckpt-1") << "as the user named it";
+  EXPECT_EQ(kept.latest_checkpoint(), "run/ckpt-1");
+  EXPECT_TRUE(disk_.list_directory("/elsewhere").empty());
+  EXPECT_EQ(disk_.list_directory("/home"), Prefixes{"run"});
 }
 
 TEST_F(CheckpointManagerTest, RefusesWhatCannotBe) {

@@ -2,7 +2,7 @@
 /// @file
 /// init_from_checkpoint: which tensor each variable begins with, and what is refused. The initializers run in
 /// engine/kernels/restore_test.cpp.
-#include <trainhook/checkpoint/init_from_checkpoint.hpp>
+#include <trainhook/compat/init_from_checkpoint.hpp>
 
 #include <cstdint>
 #include <memory>
