@@ -136,7 +136,7 @@ function(trainhook_library name)
 endfunction()
 
 set(trainhook_modules_of_0.2 model ranks compat estimator testing media engine mpi torch exchange)
-set(trainhook_modules data model ranks compat estimator testing media engine compat_kernels mpi torch exchange)  # in the order in which they link
+set(trainhook_modules data model ranks compat estimator testing media engine compat_kernels mpi torch exchange watch)  # in the order in which they link
 
 # trainhook_libraries(<include folder> <installed>): the core library and its modules; those that are installed are taken from that folder, "" if none is.
 function(trainhook_libraries include installed)
@@ -153,6 +153,7 @@ function(trainhook_libraries include installed)
   trainhook_library(mpi INCLUDE ${include} LINK trainhook::ranks trainhook::model MPI::MPI_CXX SOURCES mpi/impl/src)
   trainhook_library(torch INCLUDE ${include} LINK trainhook::trainhook trainhook::libtorch SOURCES torch/impl/src)
   trainhook_library(exchange INCLUDE ${include} LINK trainhook::trainhook trainhook::json_headers SOURCES exchange/impl/src)
+  trainhook_library(watch INCLUDE ${include} LINK trainhook::trainhook SOURCES watch/impl/src)
   # It sees Eigen under a name of its own: its inline functions must not merge with those of a user's file that is built for another processor.
   set(media trainhook::media)
   set(without_media)

@@ -8,7 +8,7 @@ export LC_ALL=C
 # The core library: a header includes its own folder and those before it. The optional modules: each may use the whole core
 # library, and of the other modules what uses lists.
 core_library="core proto io events graph session loop checkpoint hooks monitored"
-optional_modules="data model ranks media compat engine estimator compat_kernels mpi torch exchange testing"
+optional_modules="data model ranks media compat engine estimator compat_kernels mpi torch exchange watch testing"
 uses="model>data media>data engine>data engine>model engine>media compat>data compat>model estimator>data estimator>model estimator>compat compat_kernels>compat compat_kernels>model compat_kernels>engine mpi>data mpi>model mpi>ranks"
 longest=450
 

@@ -48,7 +48,7 @@ if [ "$whole" = find_package_whole ]; then
   for program in header_only_later compiled_later; do "$folder/later/$program" || fail "$program failed"; done
 
   if configure nonsense -DCOMPONENT=nonsense; then fail "a component called nonsense was found"; fi
-  tr '\n' ' ' <"$folder/configured.txt" | tr -s ' ' | grep -F "no component 'nonsense'. The components are: compat, compat_kernels, data, engine, estimator, exchange, media, model, mpi, ranks, testing, torch." >/dev/null ||
+  tr '\n' ' ' <"$folder/configured.txt" | tr -s ' ' | grep -F "no component 'nonsense'. The components are: compat, compat_kernels, data, engine, estimator, exchange, media, model, mpi, ranks, testing, torch, watch." >/dev/null ||
     fail "nobody said which components there are: $(cat "$folder/configured.txt")"
 elif [ "$way" = FetchContent ]; then
   cmake --build "$folder/build" --target header_only

@@ -59,6 +59,16 @@ TEST(ProgressHook, ShowsStepRateTimeLeftAndTensors) {
   EXPECT_EQ(training.take(), "step 100/100 (100 %), 10 steps/s in 10 s, loss = 0.5: finished\n");
 }
 
+TEST(ProgressHook, ShowsPublishedMetrics) {
+  Shown training;
+  training.add_progress({.metrics = {"eval/loss", "never"}, .every_secs = 1s});
+  training.start();
+  training.run_timed(1, 1);
+  training.services.publish("eval/loss", {.step = 1, .value = 0.25});
+  training.run_timed(1, 1);
+  EXPECT_EQ(training.take(), "step 1\nstep 2, 1.00 steps/s, eval/loss = 0.25\n");
+}
+
 TEST(ProgressHook, WithoutALastStepShowsTheStepAlone) {
   Shown training;
   training.add_progress({.every_secs = 1s});

@@ -25,7 +25,7 @@ test_lists() {
   for list in "${lists[@]}"; do
     if included "$list" | grep -v "^${list%/impl/*}/"; then fail "$list has these bodies of another folder"; fi
   done
-  roots=$(printf '%s/src.hpp\n' impl {compat,compat/kernels,data,engine,estimator,exchange,media,model,mpi,ranks,testing,torch}/impl)
+  roots=$(printf '%s/src.hpp\n' impl {compat,compat/kernels,data,engine,estimator,exchange,media,model,mpi,ranks,testing,torch,watch}/impl)
   ending='/src.*[.]hpp$'
   diff <(printf '%s\n' "${lists[@]}" | grep -vxF "$roots") <(included "${lists[@]}") ||
     fail "lists differ (< there is such a list, > it is included by another)"

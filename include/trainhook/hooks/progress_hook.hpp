@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
@@ -58,6 +59,7 @@ class ProgressHook final : public SessionRunHook {
   struct Options {
     std::optional<std::int64_t> last_step{};       ///< when training ends; none: shows no percentage or remaining time
     FetchRefs tensors{};                           ///< shown with their tags, for example `{{"loss", loss}}`
+    std::vector<std::string> metrics{};            ///< shown, too: published ones, such as `eval/loss`
     OptionalDuration every_secs{};                 ///< default: 0.2 s on a terminal, 10 s in a file
     std::FILE* file = nullptr;                     ///< default: standard error
     std::function<void(std::string_view)> sink{};  ///< instead of a file: receives text with newlines; must not throw

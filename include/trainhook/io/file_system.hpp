@@ -83,6 +83,7 @@ enum class WriteMode {
   Exclusive,  ///< the file must not exist yet: AlreadyExistsError
   Truncate,   ///< an existing file loses its contents
   Private,    ///< as Exclusive, for what only the user may read; without permissions, a file system does no more
+  Public,     ///< as Exclusive, for what everybody may read, whatever the program's mask says
 };
 
 /// What a path names.

@@ -12,7 +12,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -123,7 +122,7 @@ class LiveSession {
   struct Progress {
     std::size_t asked = 0;
     std::size_t told = 0;
-    std::string_view callback{};              // the current callback; empty: none
+    const char* callback = nullptr;           // the current callback; null: none
     const SessionRunHook* stopper = nullptr;  // the first hook that requested a stop
     std::int64_t stop_since = kAlways;        // see the member function
   };

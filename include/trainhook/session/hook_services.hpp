@@ -3,14 +3,18 @@
 /// HookServices: the disk, clock, event writers and metrics that the hooks of a session share.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/process_mark.hpp>
 #include <trainhook/session/peers.hpp>
@@ -41,6 +45,7 @@ struct PublishedMetric {
   double value = 0;
   bool is_extra = false;  ///< measured outside the period of its evaluation, as at the end of a run: hooks that count
                           ///< values leave it out, so that they decide the same however often a run is interrupted
+  bool is_kept = true;    ///< in checkpoints; false for what a clock has measured
 };
 
 /// Pairs of name and metric, in no particular order.
@@ -71,6 +76,10 @@ class HookServices {
 
   /// The checkpoint that the session saved last or was restored from; empty: none.
   [[nodiscard]] const std::string& newest_checkpoint() const noexcept { return newest_checkpoint_; }
+
+  /// The longest that a save of the session's checkpoints took, from its step boundary until it was committed; zero
+  /// before the first one.
+  [[nodiscard]] Duration longest_save() const noexcept { return longest_save_; }
 
   /// Asks the saver hooks for a checkpoint at the next step boundary, whatever their periods. In a job of several
   /// processes this is a wish of one of them, until all have agreed on it.
@@ -130,6 +139,7 @@ class HookServices {
   std::string restored_from_;
   std::string checkpoint_dir_;
   std::string newest_checkpoint_;
+  Duration longest_save_{};
   std::string stop_reason_;
   bool is_interrupted_ = false;
   std::uint64_t num_save_requests_ = 0;
@@ -141,11 +151,35 @@ class HookServices {
 
 namespace detail {
 
+/// What the session's thread is doing, for another one that watches it.
+class SessionActivity {
+ public:
+  /// @param what a literal
+  void note(const char* what, const SessionRunHook* hook = nullptr) noexcept {
+    hook_.store(hook, std::memory_order_relaxed);
+    what_.store(what, std::memory_order_relaxed);
+    count_.store(count() + 1, std::memory_order_relaxed);
+  }
+  /// The same callback of the next hook.
+  void note(const SessionRunHook& hook) noexcept { hook_.store(&hook, std::memory_order_relaxed); }
+
+  [[nodiscard]] const char* what() const noexcept { return what_.load(std::memory_order_relaxed); }
+  /// Whose callback it is; null: none.
+  [[nodiscard]] const SessionRunHook* hook() const noexcept { return hook_.load(std::memory_order_relaxed); }
+  /// Rises with each note of what is done.
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<const char*> what_ = "the start";
+  std::atomic<const SessionRunHook*> hook_ = nullptr;
+  std::atomic<std::uint64_t> count_ = 0;
+};
+
 /// The services of a monitored session, which owns them, with what authors of hooks do not need.
 class SessionServices final : public HookServices {
  public:
   TRAINHOOK_DECL SessionServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers,
-                                 Peers& peers = Peers::none()) noexcept;
+                                 Peers& peers = Peers::none());
 
   /// What a hook's `services()` are. Every HookServices is one of these.
   [[nodiscard]] static SessionServices& of(HookServices& services) noexcept {
@@ -154,6 +188,8 @@ class SessionServices final : public HookServices {
 
   /// The process that made the session. In a forked child the session is dead: it neither runs nor ends.
   [[nodiscard]] const ProcessMark& process() const noexcept { return process_; }
+
+  [[nodiscard]] SessionActivity& activity() const noexcept { return *activity_; }
 
   // For stock hooks.
 
@@ -164,7 +200,11 @@ class SessionServices final : public HookServices {
   /// How often a checkpoint was requested, see `request_save`.
   [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
 
-  void set_newest_checkpoint(std::string prefix) noexcept { newest_checkpoint_ = std::move(prefix); }
+  /// For a saver hook: a checkpoint is committed, and how long that took.
+  void note_save(std::string prefix, Duration took) noexcept {
+    newest_checkpoint_ = std::move(prefix);
+    longest_save_ = (std::max)(longest_save_, took);
+  }
 
   /// For the `begin` of a hook that publishes metrics called `<name>/...`.
   /// @param type the hook's, for the message
@@ -226,6 +266,7 @@ class SessionServices final : public HookServices {
   };
 
   ProcessMark process_;
+  std::shared_ptr<SessionActivity> activity_;
   std::vector<Publisher> publishers_;
   PublishedMetrics restored_metrics_;
   std::vector<std::function<void()>> before_end_;

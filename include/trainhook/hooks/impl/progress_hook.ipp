@@ -113,6 +113,10 @@ void ProgressHook::after_run(SessionRunContext& context, const SessionRunValues&
   for (std::size_t i = 0; i < values.results.size(); ++i) {
     values_ += fmt::format(", {} = {}", options_.tensors.entries()[i].tag, detail::tensor_text(values.results[i]));
   }
+  for (const std::string& name : options_.metrics) {
+    if (const PublishedMetric* const metric = services().metric(name))
+      values_ += fmt::format(", {} = {:.4g}", name, metric->value);
+  }
   if (step_ == options_.last_step) return;  // the end shows it
   std::string text = position_text();
   if (rate_) text += rate_text(*rate_) + time_left();

@@ -48,6 +48,9 @@ class Save {
 
   [[nodiscard]] const SaveCost& cost() const noexcept { return cost_; }
 
+  /// How long it took, without the time for which it waited for another one.
+  [[nodiscard]] Duration took() const noexcept { return Duration(taken_ + cost_.written + cost_.synced); }
+
   /// Why it could not be committed; null if it was.
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
 

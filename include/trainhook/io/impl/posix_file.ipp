@@ -197,7 +197,9 @@ std::unique_ptr<ReadableFile> open_posix_file(const PosixPath& path) {
 std::unique_ptr<WritableFile> create_posix_file(const PosixPath& path, WriteMode mode) {
   const int flags = O_WRONLY | O_CREAT | O_NONBLOCK | (mode == WriteMode::Truncate ? O_TRUNC : O_EXCL);
   const unsigned permissions = mode == WriteMode::Private ? 0600 : 0666;
-  return std::make_unique<PosixWritableFile>(path.name, open_descriptor("create", path, flags, permissions));
+  FileDescriptor descriptor = open_descriptor("create", path, flags, permissions);
+  if (mode == WriteMode::Public) static_cast<void>(::fchmod(descriptor.number(), 0644));  // some disks know none
+  return std::make_unique<PosixWritableFile>(path.name, std::move(descriptor));
 }
 
 std::unique_ptr<WritableFile> append_to_posix_file(const PosixPath& path) {

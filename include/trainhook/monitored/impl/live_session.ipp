@@ -44,6 +44,7 @@ void LiveSession::start(bool is_chief) {
     }
     for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
       const bool was_stopped = coordinator_->should_stop();
+      services_->activity().note("after_create_session", hook.get());
       call_hook(*hook, "after_create_session", [&] { hook->after_create_session(session(), *coordinator_); });
       if (was_stopped || !coordinator_->should_stop() || coordinator_->error() != nullptr) continue;
       stopped_when_created_ = true;
@@ -81,34 +82,40 @@ void LiveSession::run(const RunRequest& request, std::span<Tensor> results) {
 void LiveSession::run(const RunRequest& request, std::span<Tensor> results, MergedRun& merged) {
   SessionRunContext context(session(), request, services_->clock(), global_step_ ? &*global_step_ : nullptr);
   Progress progress;
+  SessionActivity& activity = services_->activity();
   try {
     merged.begin(request);
-    progress.callback = "before_run";
+    activity.note(progress.callback = "before_run");
     for (const std::shared_ptr<SessionRunHook>& hook : *hooks_) {
+      activity.note(*hook);
       merged.add(hook->before_run(context), session());
       expect_here();  // a callback may fork, and in the child the others are dead
       if (context.stop_requested()) note_stop(context, *hook, progress);
       ++progress.asked;
     }
-    progress.callback = {};
+    progress.callback = nullptr;
+    activity.note("the step");
     merged.execute(session(), request);
     expect_here();
     context.mark_run_done();
-    progress.callback = "after_run";
+    activity.note(progress.callback = "after_run");
     for (; progress.told < hooks_->size(); ++progress.told) {
       SessionRunHook& hook = *(*hooks_)[progress.told];
+      activity.note(hook);
       hook.after_run(context, merged.values_of(progress.told));
       expect_here();
       if (context.stop_requested()) note_stop(context, hook, progress);
     }
   } catch (...) {
     if (!services_->process().is_here()) throw;
-    if (context.stop_requested() && !progress.callback.empty()) note_stop(context, hook_of(progress), progress);
+    activity.note("what follows a failed run");
+    if (context.stop_requested() && progress.callback != nullptr) note_stop(context, hook_of(progress), progress);
     tell_of_failure(context, progress, std::current_exception());
     if (context.stop_requested()) take_stop(context, progress);
     merged.release();
     throw;
   }
+  activity.note("the program, between two runs");
   if (context.stop_requested()) take_stop(context, progress);
   merged.give_results(results);
   merged.release();
@@ -139,7 +146,7 @@ const SessionRunHook& LiveSession::hook_of(const Progress& progress) const {
 
 void LiveSession::tell_of_failure(SessionRunContext& context, Progress progress,
                                   const std::exception_ptr& error) noexcept {
-  if (!progress.callback.empty()) log_hook_failure(hook_of(progress), progress.callback, error);
+  if (progress.callback != nullptr) log_hook_failure(hook_of(progress), progress.callback, error);
   try {
     // A lost run is made again: those that have heard of its success are done with it.
     const std::size_t first = progress.told > 0 && recovery_->is_loss(error) ? progress.told : 0;

@@ -108,6 +108,7 @@ StateValues HookStates::save() {
   for (const auto& [name, state] : orphans_) add(all, name, state);
   if (is_part_of_job_) add(all, std::string(kMetrics), {});
   for (const auto& [name, metric] : services_->metrics()) {
+    if (!metric.is_kept) continue;
     all.set(fmt::format("{}/step/{}", kMetrics, name), Tensor(metric.step));
     all.set(fmt::format("{}/value/{}", kMetrics, name), Tensor(metric.value));
     if (metric.is_extra) all.set(fmt::format("{}/extra/{}", kMetrics, name), Tensor(true));
@@ -275,6 +276,7 @@ void SessionHooks::begin(Graph& graph) {
 void SessionHooks::end(SessionRef session, std::vector<std::exception_ptr>& errors) {
   for (const std::shared_ptr<SessionRunHook>& hook : hooks_) {
     try {
+      services_->activity().note("end", hook.get());
       call_hook(*hook, "end", [&] { hook->end(session); });
     } catch (...) { errors.push_back(std::current_exception()); }
   }

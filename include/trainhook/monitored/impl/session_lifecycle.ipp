@@ -327,6 +327,7 @@ bool SessionLifecycle::with_session(FunctionRef<void()> body) {
 }
 
 void SessionLifecycle::create() {
+  services_.activity().note("the creation of the session");
   auto made = std::make_unique<LiveSession>(creator_->create_session(), hooks_.all(), services_, recovery_,
                                             stop_grace_period_secs_);
   made->start(creator_->is_chief());

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/shared.hpp>
 
 namespace trainhook {
 
@@ -26,8 +27,8 @@ PublishedMetric& HookServices::entry(PublishedMetrics& metrics, std::string_view
 
 namespace trainhook::detail {
 
-SessionServices::SessionServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers, Peers& peers) noexcept
-    : HookServices(file_system, clock, writers, peers) {}
+SessionServices::SessionServices(FileSystem& file_system, Clock& clock, FileWriterCache& writers, Peers& peers)
+    : HookServices(file_system, clock, writers, peers), activity_(make_shared_object<SessionActivity>()) {}
 
 void SessionServices::prepare_step_function(SessionRef session) const {
   for (const auto& action : put_off_) action(session);

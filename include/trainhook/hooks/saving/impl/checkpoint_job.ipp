@@ -226,7 +226,7 @@ void CheckpointJob::note_commit(const Save& save) {
   last_saved_ = save.step();
   failures_ = 0;
   if (!vetoed_) vetoes_ = 0;  // else a later save was vetoed while this one was written
-  services_->set_newest_checkpoint(save.prefix());
+  services_->note_save(save.prefix(), save.took());
 }
 
 void CheckpointJob::log_commit(const Save& save) {
