@@ -27,6 +27,8 @@ struct CheckpointClaim {
   std::string basename{};
   std::string hook{};  ///< the type of the hook
   DirectoryLock directory_lock = DirectoryLock::Auto;
+  bool save_graph_def = true;                ///< in files, if the session exports its graph
+  bool tolerates_failures = false;           ///< of saves, so that they are only logged
   std::optional<std::int64_t> save_steps{};  ///< its period, if that is in steps and begins anew with each save
   std::vector<std::shared_ptr<CheckpointPart>> parts{};
   std::shared_ptr<DirectoryHold> hold{};  ///< null without a lock

@@ -19,6 +19,7 @@
 namespace trainhook {
 
 class BundleWriter;
+class HookServices;
 class Saver;
 
 namespace detail {
@@ -78,6 +79,11 @@ class CheckpointPart {
   CheckpointPart& operator=(const CheckpointPart&) = delete;
   TRAINHOOK_DECL virtual ~CheckpointPart();
 
+  /// Writes what all checkpoints of the claim have in common: before the first of them, or the first step of a session
+  /// that was restored.
+  virtual void write_once(SessionRef /*session*/, const Saver& /*saver*/, const CheckpointClaim& /*claim*/,
+                          HookServices& /*services*/) {}
+
   /// Why the model must not be saved now; asked before anything is taken. A saver hook may tolerate what `take` throws,
   /// but never what this does.
   [[nodiscard]] virtual std::optional<std::string> veto(SaveMoment& /*moment*/) { return std::nullopt; }
@@ -132,6 +138,17 @@ class SideFile final : public CheckpointPart::Taken {
  private:
   std::string suffix_;
   std::string content_;
+};
+
+/// What every GraphExport is.
+struct GraphPartMaker : GraphExport {
+  std::shared_ptr<CheckpointPart> (*make)();  ///< for the checkpoints of one claim
+
+  /// The graph of a session as a part of its checkpoints; null if it does not export it.
+  [[nodiscard]] static std::shared_ptr<CheckpointPart> part_of(SessionRef session) {
+    const GraphExport* const graph = session.graph_export();
+    return graph == nullptr ? nullptr : static_cast<const GraphPartMaker*>(graph)->make();
+  }
 };
 
 }  // namespace detail

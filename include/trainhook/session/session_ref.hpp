@@ -16,7 +16,8 @@
 
 namespace trainhook {
 
-struct GraphExport;
+/// How a graph becomes a part of checkpoints: `graph_export()` of model/ returns it. Each is a detail::GraphPartMaker.
+struct GraphExport {};
 
 namespace detail {
 

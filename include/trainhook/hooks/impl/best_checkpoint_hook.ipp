@@ -62,7 +62,7 @@ void BestCheckpointHook::after_create_session(SessionRef session, Coordinator& /
   has_run_ = false;
   if (folder_ != nullptr) return;
   folder_ = std::make_unique<detail::BestCheckpoints>(
-      options_, detail::SessionServices::of(services()), session.graph(),
+      options_, detail::SessionServices::of(services()), session,
       detail::claim_beside(session.graph(), options_.directory, services().checkpoint_dir()));
   best_ = folder_->best();
 }

@@ -37,7 +37,6 @@
 #include <trainhook/hooks/saving/impl/background_writer.ipp>
 #include <trainhook/hooks/saving/impl/best_checkpoints.ipp>
 #include <trainhook/hooks/saving/impl/checkpoint_job.ipp>
-#include <trainhook/hooks/saving/impl/meta_graph.ipp>
 #include <trainhook/hooks/text/impl/row_file.ipp>
 #include <trainhook/hooks/text/impl/single_values.ipp>
 #include <trainhook/hooks/text/impl/tensor_text.ipp>

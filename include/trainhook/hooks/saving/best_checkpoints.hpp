@@ -29,7 +29,7 @@ class BestCheckpoints {
   /// Locks the directory, finishes interrupted saves of a killed process, and reads its checkpoints.
   /// @param model the hook that saves the model, whose parts save here too; null: none
   /// @throws InvalidArgumentError if that hook saves into the same directory.
-  TRAINHOOK_DECL BestCheckpoints(BestCheckpointOptions options, SessionServices& services, const Graph& graph,
+  TRAINHOOK_DECL BestCheckpoints(BestCheckpointOptions options, SessionServices& services, SessionRef session,
                                  std::shared_ptr<CheckpointClaim> model);
 
   /// Best first.

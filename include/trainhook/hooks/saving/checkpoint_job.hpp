@@ -122,7 +122,6 @@ class CheckpointJob {
   Variable global_step_;
   std::shared_ptr<CheckpointClaim> claim_;
   std::shared_ptr<Saver> saver_;
-  std::shared_ptr<SideFile> meta_graph_;                       // null: none
   std::vector<std::weak_ptr<CheckpointPart::Taken>> pending_;  // of the last save, with files of others
   std::optional<std::int64_t> last_saved_;
   std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop

@@ -17,7 +17,6 @@
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
-#include <trainhook/hooks/saving/meta_graph.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
 
@@ -35,15 +34,15 @@ inline CheckpointDirectory::List worst_first(const std::vector<BestCheckpoint>& 
   return list;
 }
 
-BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, SessionServices& services, const Graph& graph,
+BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, SessionServices& services, SessionRef session,
                                  std::shared_ptr<CheckpointClaim> model)
     : options_(std::move(options)),
       services_(&services),
       model_(std::move(model)),
       claim_(make_shared_object<CheckpointClaim>()),
-      saver_(saver_options_of(graph)) {
+      saver_(saver_options_of(session.graph())) {
   saver_.use(services.file_system(), services.clock());
-  saver_.expect_all_here(graph, "BestCheckpointHook");
+  saver_.expect_all_here(session.graph(), "BestCheckpointHook");
   const std::string& beside = model_ != nullptr ? model_->directory : services.checkpoint_dir();
   claim_->directory = options_.directory.empty() ? join_path(beside, "best") : options_.directory;
   if (model_ != nullptr && plain_path(claim_->directory) == plain_path(model_->directory)) {
@@ -58,6 +57,7 @@ BestCheckpoints::BestCheckpoints(BestCheckpointOptions options, SessionServices&
   if (model_ != nullptr) {
     for (const auto& part : model_->parts) part->join(claim_);
   }
+  if (const auto graph = GraphPartMaker::part_of(session)) claim_->parts.push_back(graph);
   list_and_remove(read());
   for (const auto& part : claim_->parts) part->tidy({});
 }
@@ -83,8 +83,6 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
   const std::string expected = saver_.prefix_of(request);
   request.parts = claim_->take_parts({.session = session, .saver = &saver_, .prefix = expected, .step = step});
   request.parts.push_back(make_shared_object<ExtraEntries>(std::vector{NamedTensor{value_name(), Tensor(value)}}));
-  if (std::string graph = meta_graph_of(session, saver_.options()); !graph.empty())
-    request.parts.push_back(make_shared_object<SideFile>(".meta", std::move(graph)));
   claim_->confirm_directory(step);
   std::vector<BestCheckpoint> all = best_;
   all.insert(all.end(), surplus_.begin(), surplus_.end());

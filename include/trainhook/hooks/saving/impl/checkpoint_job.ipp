@@ -20,9 +20,7 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/events/session_log.hpp>
 #include <trainhook/graph/global_step.hpp>
-#include <trainhook/graph/graph_export.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
-#include <trainhook/hooks/saving/meta_graph.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/file_system.hpp>
 #include <trainhook/io/path.hpp>
@@ -72,13 +70,14 @@ void CheckpointJob::begin(Graph& graph, SessionServices& services) {
                               .basename = options_.checkpoint_basename,
                               .hook = std::string(hook_),
                               .directory_lock = options_.directory_lock,
+                              .save_graph_def = options_.save_graph_def,
+                              .tolerates_failures = options_.tolerated_save_failures > 0,
                               .save_steps = options_.align_steps ? std::nullopt : options_.save_steps});
   timer_.reset();
   last_saved_.reset();
   stopped_at_.reset();
   saver_.reset();
   events_failure_ = nullptr;
-  meta_graph_.reset();
   pending_.clear();
   described_ = vetoed_ = is_last_save_ = false;
   failures_ = vetoes_ = 0;
@@ -114,24 +113,10 @@ void CheckpointJob::describe(SessionRef session) {
     if (!options_.save_command_line) record.command_line.clear();
     renew_run_record(services_->file_system(), directory_, std::move(record));
   } catch (const Error& error) { log_warning("{}: a later run will not know this one: {}", hook_, error); }
-  const Graph& graph = session.graph();
-  const GraphExport* const how = session.graph_export();
-  if (how == nullptr) return;
-  std::string meta_graph = meta_graph_of(session, find_saver(graph)->options());
-  try {
-    if (options_.save_graph_def) {
-      FileSystem& disk = services_->file_system();
-      disk.make_directories(directory_);
-      how->write_text(disk, join_path(directory_, "graph.pbtxt"), graph);
-    }
-  } catch (const Error& error) {
-    if (options_.tolerated_save_failures == 0) throw;
-    log_error("{}: {}/graph.pbtxt could not be written: {}", hook_, directory_, error);
+  if (const auto graph = GraphPartMaker::part_of(session)) {
+    graph->write_once(session, *find_saver(session.graph()), *claim_, *services_);
+    if (options_.save_graph_def) claim_->parts.push_back(graph);
   }
-  FileWriter& writer = services_->writers().at(directory_);
-  writer.add_graph(how->graph_def(graph));
-  writer.add_meta_graph(meta_graph);
-  if (options_.save_graph_def) meta_graph_ = make_shared_object<SideFile>(".meta", std::move(meta_graph));
 }
 
 bool CheckpointJob::is_due(SessionRunContext& context) const {
@@ -206,7 +191,6 @@ Save CheckpointJob::take(const SaveMoment& moment) {
   pending_.clear();
   for (const auto& part : request.parts)
     if (part->data_file() != nullptr) pending_.push_back(part);
-  if (meta_graph_ != nullptr) request.parts.push_back(meta_graph_);
   std::shared_ptr<const Snapshot> snapshot;
   if (!moment.loop_waits) {
     snapshot = call_in_context("saving " + moment.prefix, [&] {

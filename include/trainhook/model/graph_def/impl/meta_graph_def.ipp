@@ -256,14 +256,4 @@ std::shared_ptr<detail::SideFile> meta_graph_file(const Graph& graph, const Meta
   return detail::make_shared_object<detail::SideFile>(".meta", export_meta_graph(graph, options));
 }
 
-const GraphExport& graph_export() noexcept {
-  static constexpr GraphExport functions{[](const Graph& graph) { return as_graph_def(graph, {.add_shapes = true}); },
-                                         [](FileSystem& file_system, const std::string& path, const Graph& graph) {
-                                           detail::write_graph_file(file_system, path, graph, true,
-                                                                    {.add_shapes = true});
-                                         },
-                                         export_meta_graph};
-  return functions;
-}
-
 }  // namespace trainhook

@@ -9,6 +9,7 @@
 
 #include <trainhook/model/graph_def/impl/graph_def_messages.ipp>
 #include <trainhook/model/graph_def/impl/graph_def_writer.ipp>
+#include <trainhook/model/graph_def/impl/graph_export.ipp>
 #include <trainhook/model/graph_def/impl/meta_graph_def.ipp>
 #include <trainhook/model/graph_def/impl/node_def.ipp>
 #include <trainhook/model/graph_def/impl/tensor_proto.ipp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// The graphs that are written beside checkpoints say how their saver saves.
-#include <trainhook/hooks/saving/meta_graph.hpp>
+#include <trainhook/model/graph_def/meta_graph_def.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,8 +15,10 @@
 #include <trainhook/compat/import_meta_graph.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/engine/eigen_session.hpp>
-#include <trainhook/model/graph_def/meta_graph_def.hpp>
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/ops/constant.hpp>
@@ -28,46 +30,46 @@ namespace {
 
 using detail::meta_graph_of;
 
-TEST(MetaGraphOfASession, SaysWhatTheSaverDoes) {
+TEST(GraphExport, SaysWhatTheSaverDoes) {
   Graph graph;
   make_variable("w", zeros(graph, {2}));
   EigenSession session(graph);
-  const SaverDef plain = parse_meta_graph(meta_graph_of(session, {})).saver_def.value();
+  const SaverDef plain = parse_meta_graph(meta_graph_of(graph, {})).saver_def.value();
   EXPECT_FALSE(plain.sharded);
   EXPECT_EQ(plain.max_to_keep, 5);
   const SaverDef other =
-      parse_meta_graph(meta_graph_of(session, {.sharded = true, .max_to_keep = 3, .keep_checkpoint_every_n_hours = 2}))
+      parse_meta_graph(meta_graph_of(graph, {.sharded = true, .max_to_keep = 3, .keep_checkpoint_every_n_hours = 2}))
           .saver_def.value();
   EXPECT_TRUE(other.sharded);
   EXPECT_EQ(other.max_to_keep, 3);
   EXPECT_EQ(other.keep_checkpoint_every_n_hours, 2);
 }
 
-TEST(MetaGraphOfASession, DescribesALoopsVariableThatIsLargerThanTheMemory) {
+TEST(GraphExport, DescribesALoopsVariableThatIsLargerThanTheMemory) {
   LoopSession loop;
-  EXPECT_EQ(meta_graph_of(loop, {}), "");
+  EXPECT_EQ(loop.graph_export(), nullptr);
   loop.export_graph(graph_export());
   loop.variable("w", {.dtype = DType::Float,
                       .shape = Shape{std::int64_t{1} << 50},
                       .read = [](std::span<std::byte>) {},
                       .write = [](std::span<const std::byte>) {}});
-  const std::string bytes = meta_graph_of(loop, {});
+  const std::string bytes = meta_graph_of(loop.graph(), {});
   EXPECT_LT(bytes.size(), 10'000U);
   EXPECT_NE(bytes.find("w/Initializer/zeros"), std::string::npos);
 }
 
-TEST(MetaGraphOfASession, ItsSaverHasTheVariablesThatAreNamed) {
+TEST(GraphExport, ItsSaverHasTheVariablesThatAreNamed) {
   Graph graph;
   for (const char* name : {"a", "b", "c"}) make_variable(name, zeros(graph, {2}));
   EigenSession session(graph);
-  const std::string bytes = meta_graph_of(session, {.var_list = {"c", "a"}});
+  const std::string bytes = meta_graph_of(graph, {.var_list = {"c", "a"}});
   const MetaGraphDef def = parse_meta_graph(bytes);
   const auto names = std::ranges::find(def.graph_def.nodes, "save/SaveV2/tensor_names", &NodeDef::name);
   ASSERT_NE(names, def.graph_def.nodes.end());
   EXPECT_EQ(std::get<Tensor>(names->attrs.at("value")), Tensor::of<std::string>({"a", "c"}));
 }
 
-TEST(MetaGraphOfASession, AGraphFileOfAnotherProgramIsAnErrorAndStays) {
+TEST(GraphExport, AGraphFileOfAnotherProgramIsAnErrorAndStays) {
   testing::MemoryFileSystem disk;
   disk.make_directories("run");
   disk.write_file("run/graph.pbtxt", "of another program\n");
@@ -80,6 +82,21 @@ TEST(MetaGraphOfASession, AGraphFileOfAnotherProgramIsAnErrorAndStays) {
     EXPECT_NE(std::string(error.what()).find("run/graph.pbtxt"), std::string::npos) << error.what();
   }
   EXPECT_EQ(disk.contents("run/graph.pbtxt"), "of another program\n");
+}
+
+TEST(GraphExport, AFullDiskAtTheStartDoesNotEndARunThatToleratesFailedSaves) {
+  testing::LogLines log;
+  testing::MemoryFileSystem disk;
+  disk.set_capacity(0);
+  LoopSession loop;
+  loop.export_graph(graph_export());
+  auto session = monitored_training_session(
+      loop, {.checkpoint_dir = "run",
+             .hooks = {CheckpointSaverHook({.checkpoint_dir = "run", .save_steps = 2, .tolerated_save_failures = 50})},
+             .file_system = &disk});
+  for (int i = 0; i < 4; ++i) session.run([] {});
+  EXPECT_EQ(log.count("E CheckpointSaverHook: run/graph.pbtxt could not be written"), 1U);
+  EXPECT_THROW(session.close(), ResourceExhaustedError);
 }
 
 }  // namespace
