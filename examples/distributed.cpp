@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include <trainhook/data/iterator_saveable.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/engine.hpp>
 #include <trainhook/mpi/collective.hpp>
@@ -33,7 +33,7 @@ void train(const th::mpi::Communicator& world, const std::string& directory, std
   // Each process has a part of each batch of 128; the sequence of batches does not depend on their number.
   const th::Dataset batches = synthetic_images(10'000, 1).shuffle(10'000, 1).repeat().batch(128);
   const th::GraphIterator iterator = th::make_iterator(graph, th::mpi::shard_globally(batches, world), "batches");
-  graph.add_to_collection(th::graph_keys::kSaveableObjects, th::make_saveable_from_iterator(iterator));
+  th::save_with_model(iterator);
   auto [next_images, next_labels] = iterator.get_next<2>();
   const th::Output images = th::placeholder_with_default(next_images, {th::kUnknownDim, 784}, "images");
   const th::Output labels = th::placeholder_with_default(next_labels, {th::kUnknownDim}, "labels");

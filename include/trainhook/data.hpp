@@ -6,6 +6,5 @@
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/data/iterator_resource.hpp>
-#include <trainhook/data/iterator_saveable.hpp>
 #include <trainhook/data/loop_iterator.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>

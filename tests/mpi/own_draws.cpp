@@ -14,7 +14,7 @@
 
 #include <fmt/core.h>
 
-#include <trainhook/data/iterator_saveable.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator.hpp>
@@ -65,8 +65,7 @@ void train(const th::mpi::Communicator& world, const std::string& directory, std
   loop.variable("weights", weights);
   loop.state("noise", noise);
   th::Iterator& input = th::make_iterator(loop, th::Dataset::range(200).shuffle(200, seed).repeat(), "input");
-  loop.graph().add_to_collection(th::graph_keys::kSaveableObjects,
-                                 th::make_saveable_from_iterator(loop.graph(), "input"));
+  th::save_with_model(loop.graph(), "input");
 
   th::MonitoredTrainingSessionOptions options{.peers = th::mpi::peers(world), .checkpoint_dir = directory};
   options.hooks = {th::StopAtStepHook({.last_step = steps}), sum};

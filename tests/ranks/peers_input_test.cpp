@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
-#include <trainhook/data/iterator_saveable.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_input_pipeline_hook.hpp>
@@ -187,9 +187,7 @@ TEST_F(RanksInputTest, AnInputThatIsDamagedOrLostForOneRankStepsAllBack) {
 }
 
 TEST_F(RanksInputTest, ThePositionInTheFileCountsIfTheModelHasOneToo) {
-  const Change change = [](int, LoopSession& loop, Options&) {
-    loop.graph().add_to_collection(graph_keys::kSaveableObjects, make_saveable_from_iterator(loop.graph(), "input"));
-  };
+  const Change change = [](int, LoopSession& loop, Options&) { save_with_model(loop.graph(), "input"); };
   const std::vector<Trace> whole = train(2, 8, change);
   use_new_disk();
   train(2, 4, change);

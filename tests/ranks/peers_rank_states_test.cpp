@@ -20,7 +20,7 @@
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
 #include <trainhook/checkpoint/bundle/bundle_writer.hpp>
 #include <trainhook/checkpoint/checkpoint_state.hpp>
-#include <trainhook/data/iterator_saveable.hpp>
+#include <trainhook/data/iterator_resource.hpp>
 #include <trainhook/data/dataset.hpp>
 #include <trainhook/data/iterator.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -78,7 +78,7 @@ struct Program {
     loop.variable("weight", weight);
     loop.state("noise", noise);
     input = &make_iterator(loop, Dataset::range(1000), "input");
-    loop.graph().add_to_collection(graph_keys::kSaveableObjects, make_saveable_from_iterator(loop.graph(), "input"));
+    save_with_model(loop.graph(), "input");
     sums = std::make_shared<Sums>(rank);
   }
 

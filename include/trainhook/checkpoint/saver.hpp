@@ -32,12 +32,6 @@ namespace detail {
 
 class Retention;
 
-/// Asks a saver to store one piece of a session's `Input` state in the model's checkpoint: an item of the collection
-/// `saveable_objects`.
-struct SessionStateSaveable {
-  std::string state_name{};
-};
-
 }  // namespace detail
 
 /// A session's state at one point in time. With EigenSession it is a list of handles: nothing is copied until training
@@ -52,7 +46,7 @@ struct Snapshot {
 struct SaverOptions {
   std::vector<std::string> var_list{};  ///< names of variables; empty: all state of the kinds below
   std::vector<StateKind> kinds = {StateKind::Variable, StateKind::Auxiliary};
-  bool with_saveables = true;  ///< also saves the graph's `saveable_objects`
+  bool with_saveables = true;  ///< also saves the graph's `saveable_objects` and `inputs_with_model`
   bool sharded = false;  ///< writes several data files, each of about `shard_bytes`; in a job, each rank writes one
                          ///< with its share of the trained variables
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;

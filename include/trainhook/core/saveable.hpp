@@ -23,7 +23,7 @@ enum class StateKind {
   Variable,   ///< parameters, optimizer slots, the global step: a checkpoint that lacks one of them is not restored
   Auxiliary,  ///< random generators and other small state: as a variable, but a checkpoint of another program may lack
               ///< the generators of random ops
-  Input,      ///< positions of input pipelines: saved if an input hook or a saveable asks for it
+  Input,      ///< positions of input pipelines: saved if an input hook or the graph asks for it
 };
 
 /// One named piece of a session's state.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// make_iterator: an input pipeline as part of a graph, with the ops `IteratorV2` and `IteratorGetNext`.
+/// save_with_model: its position in the model's checkpoint.
 #pragma once
 
 #include <array>
@@ -80,6 +81,18 @@ class GraphIterator {
 /// TensorFlow's resource handle, which is not a tensor here; only IteratorGetNext accepts it.
 /// @throws InvalidArgumentError for a dataset whose elements have no components.
 TRAINHOOK_DECL GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_view name = "IteratorV2");
+
+/// The model's saver then stores the position of the iterator called `name` as `<name>-state` and restores it with the
+/// model, so both are always of the same step. For training graphs only: an evaluation must not continue the training's
+/// input. Source: `tf.data.experimental.make_saveable_from_iterator`.
+/// @throws NotFoundError if the graph has no such iterator, FailedPreconditionError if it has external state that the
+/// policy does not allow.
+TRAINHOOK_DECL void save_with_model(Graph& graph, std::string_view name,
+                                    ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail);
+
+/// The same for an iterator's handle.
+TRAINHOOK_DECL void save_with_model(const GraphIterator& iterator,
+                                    ExternalStatePolicy external_state_policy = ExternalStatePolicy::Fail);
 
 }  // namespace trainhook
 

@@ -33,6 +33,9 @@ struct SavedInput {
 
 inline constexpr std::string_view kSavedInputs = "saved_inputs";
 
+/// The collection for the names of such state, as std::string, that the saver of the model takes, too.
+inline constexpr std::string_view kInputsWithModel = "inputs_with_model";
+
 /// The collection for the ExternalStatePolicy that applies when a session is saved.
 inline constexpr std::string_view kExternalStatePolicies = "external_state_policies";
 

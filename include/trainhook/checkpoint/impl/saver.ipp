@@ -26,6 +26,7 @@
 #include <trainhook/core/shared.hpp>
 #include <trainhook/core/user_call.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/saved_input.hpp>
 #include <trainhook/io/path.hpp>
 #include <trainhook/io/posix_file_system.hpp>
 #include <trainhook/io/whole_file.hpp>
@@ -321,10 +322,7 @@ std::vector<StateSpec> Saver::chosen_state(SessionRef session, const detail::Tak
     }
   }
   const bool by_kind = wanted.empty();
-  if (by_kind && options_.with_saveables) {
-    for (const auto& item : session.graph().collection<detail::SessionStateSaveable>(graph_keys::kSaveableObjects))
-      wanted.push_back(item.state_name);
-  }
+  if (by_kind && options_.with_saveables) wanted = session.graph().collection<std::string>(detail::kInputsWithModel);
   std::ranges::sort(wanted);
   std::erase_if(all, [&](const StateSpec& spec) {
     const bool is_of_kind = by_kind && std::ranges::find(options_.kinds, spec.kind) != options_.kinds.end();

@@ -92,4 +92,19 @@ GraphIterator make_iterator(Graph& graph, const Dataset& dataset, std::string_vi
   return GraphIterator(op, spec);
 }
 
+void save_with_model(Graph& graph, std::string_view name, ExternalStatePolicy external_state_policy) {
+  for (const detail::IteratorResource& iterator : detail::iterators(graph)) {
+    if (iterator.op.name() != name) continue;
+    iterator.as_saved_input().check_external_state(external_state_policy, "save_with_model");
+    if (external_state_policy != ExternalStatePolicy::Fail)
+      graph.add_to_collection(detail::kExternalStatePolicies, external_state_policy);
+    return graph.add_to_collection(detail::kInputsWithModel, iterator.state_name());
+  }
+  throw NotFoundError("save_with_model: the graph has no iterator '{}'; make it with make_iterator()", name);
+}
+
+void save_with_model(const GraphIterator& iterator, ExternalStatePolicy external_state_policy) {
+  save_with_model(iterator.op().graph(), iterator.name(), external_state_policy);
+}
+
 }  // namespace trainhook

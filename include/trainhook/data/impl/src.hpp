@@ -18,7 +18,6 @@
 #include <trainhook/data/impl/interleave.ipp>
 #include <trainhook/data/impl/iterator.ipp>
 #include <trainhook/data/impl/iterator_resource.ipp>
-#include <trainhook/data/impl/iterator_saveable.ipp>
 #include <trainhook/data/impl/iterator_state.ipp>
 #include <trainhook/data/impl/loop_iterator.ipp>
 #include <trainhook/data/impl/parallel_map.ipp>

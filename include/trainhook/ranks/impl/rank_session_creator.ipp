@@ -31,6 +31,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/saved_input.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/hooks/scaffold.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -314,8 +315,7 @@ bool RankSessionCreator::begins_by_rules() const noexcept {
 bool RankSessionCreator::differs_between_ranks(const std::string& name,
                                                const std::set<std::string, std::less<>>& of_ranks) const {
   if (name == HookStates::kName) return false;
-  for (const auto& input : graph_->collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
-    if (input.state_name == name) return false;
+  if (std::ranges::count(graph_->collection<std::string>(kInputsWithModel), name) > 0) return false;
   const auto below = of_ranks.lower_bound(name + "/");
   return of_ranks.contains(name) || (below != of_ranks.end() && below->starts_with(name + "/"));
 }

@@ -27,6 +27,7 @@
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/saved_input.hpp>
 #include <trainhook/proto/message.hpp>
 
 namespace trainhook::detail {
@@ -61,16 +62,14 @@ struct RankStateMessage {
 template <>
 inline constexpr auto kFields<RankStateMessage> = std::tuple(field(1, "parts", &RankStateMessage::parts));
 
-// The wanted auxiliary state, and the input positions that a saveable asks for.
+// The wanted auxiliary state, and the input positions that are saved with the model.
 template <class IsWanted>
 [[nodiscard]] RankState parts_of_session(SessionRef session, IsWanted is_wanted) {
-  std::set<std::string> wanted_input;
-  for (const auto& item : session.graph().collection<SessionStateSaveable>(graph_keys::kSaveableObjects))
-    wanted_input.insert(item.state_name);
+  const auto inputs = session.graph().collection<std::string>(kInputsWithModel);
   std::vector<std::string> names;
   for (const StateSpec& spec : session.state()) {
     if ((spec.kind == StateKind::Auxiliary && is_wanted(spec)) ||
-        (spec.kind == StateKind::Input && wanted_input.contains(spec.name)))
+        (spec.kind == StateKind::Input && std::ranges::find(inputs, spec.name) != inputs.end()))
       names.push_back(spec.name);
   }
   RankState state;

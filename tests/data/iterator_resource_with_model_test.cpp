@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// make_saveable_from_iterator: input and model in one checkpoint.
-#include <trainhook/data/iterator_saveable.hpp>
+/// save_with_model: input and model in one checkpoint.
+#include <trainhook/data/iterator_resource.hpp>
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
@@ -35,19 +37,17 @@ struct Loop {
   Element element;
 };
 
-class IteratorSaveableTest : public ::testing::Test {
+class SaveWithModelTest : public ::testing::Test {
  protected:
   Saver saver() { return Saver({.file_system = &disk, .clock = &clock}); }
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
 };
 
-TEST_F(IteratorSaveableTest, TheInputIsRestoredWithTheModel) {
+TEST_F(SaveWithModelTest, TheInputIsRestoredWithTheModel) {
   for (const bool asked : {true, false}) {
     const auto make = [&](Loop& loop) {
-      if (!asked) return;
-      loop.session.graph().add_to_collection(graph_keys::kSaveableObjects,
-                                             make_saveable_from_iterator(loop.session.graph(), "numbers"));
+      if (asked) save_with_model(loop.session.graph(), "numbers");
     };
     Loop first(Dataset::range(10));
     make(first);
@@ -65,14 +65,14 @@ TEST_F(IteratorSaveableTest, TheInputIsRestoredWithTheModel) {
   }
 }
 
-TEST_F(IteratorSaveableTest, ExternalStateIsAnErrorAWarningOrIgnored) {
+TEST_F(SaveWithModelTest, ExternalStateIsAnErrorAWarningOrIgnored) {
   std::string log;
   const LogSink before = set_log_sink([&](LogLevel, std::string_view line) { log += line; });
   const Dataset stateful = Dataset::range(10).map([](const Element& element) { return element; }, {.stateful = true});
   const auto make = [&](ExternalStatePolicy policy) {
     Graph graph;
-    const detail::SessionStateSaveable saveable = make_saveable_from_iterator(make_iterator(graph, stateful), policy);
-    EXPECT_EQ(saveable.state_name, "IteratorV2-state");
+    save_with_model(make_iterator(graph, stateful), policy);
+    EXPECT_EQ(graph.collection<std::string>(detail::kInputsWithModel), std::vector<std::string>{"IteratorV2-state"});
     return detail::external_state_policy(graph);
   };
   EXPECT_THROW(make(ExternalStatePolicy::Fail), FailedPreconditionError);
@@ -83,9 +83,9 @@ TEST_F(IteratorSaveableTest, ExternalStateIsAnErrorAWarningOrIgnored) {
   set_log_sink(before);
 }
 
-TEST_F(IteratorSaveableTest, AnIteratorThatIsNotThereIsNamed) {
+TEST_F(SaveWithModelTest, AnIteratorThatIsNotThereIsNamed) {
   Graph graph;
-  EXPECT_THROW(static_cast<void>(make_saveable_from_iterator(graph, "numbers")), NotFoundError);
+  EXPECT_THROW(save_with_model(graph, "numbers"), NotFoundError);
 }
 
 }  // namespace
