@@ -38,7 +38,7 @@ struct Rank {
         hook(*agreement) {
     loop.state("number", number);
     detail::HookAccess::attach(hook, services);
-    loop.graph().offer(saver_hook);
+    loop.graph().add_to_collection(detail::kOffers, std::weak_ptr(saver_hook));
     hook.begin(loop.graph());
   }
 

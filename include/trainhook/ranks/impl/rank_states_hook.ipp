@@ -126,10 +126,10 @@ void RankStatesHook::begin(Graph& graph) {
   has_global_step_ = get_global_step(graph).has_value();
   if (rounds_->size() == 1) return;
   tensors_ = make_shared_object<TensorsOfOthers>(TensorsOfOthers{rounds_->tensors_in_parts()});
-  graph.offer(tensors_);
+  graph.add_to_collection(kOffers, std::weak_ptr(tensors_));
   if (rounds_->rank() > 0) return;
   const std::shared_ptr<CheckpointPart> part(std::shared_ptr<void>(), this);  // a session's hooks outlive its claims
-  for (const auto& saver : graph.offered<CheckpointClaim>()) saver->parts.push_back(part);
+  for (const auto& saver : offered<CheckpointClaim>(graph)) saver->parts.push_back(part);
 }
 
 std::string RankStatesHook::give(const std::string& order) {
@@ -140,7 +140,7 @@ std::string RankStatesHook::give(const std::string& order) {
   RankReplyMessage reply{.variables = digests_of(session_, own_step()),
                          .is_at_end_of_input = rounds_->is_at_end_of_input()};
   if (asked.order == RankOrder::States) reply.state = rank_state_bytes(state_of_rank(session_));
-  if (const auto files = session_.graph().offered<InputCheckpoints>(); !files.empty() && rounds_->rank() > 0)
+  if (const auto files = offered<InputCheckpoints>(session_.graph()); !files.empty() && rounds_->rank() > 0)
     reply.input = rank_state_bytes(
         {{.entries = files.front()->give(session_, reply.variables.step, services().restored_from())}});
   return message_bytes(reply);
