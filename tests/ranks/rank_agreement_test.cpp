@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -23,8 +22,6 @@
 #include <trainhook/monitored/monitored_session.hpp>
 #include <trainhook/ranks/peers.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
-#include <trainhook/testing/log_lines.hpp>
-#include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 
 namespace trainhook::detail {
@@ -37,7 +34,7 @@ using Strings = std::vector<std::string>;
 Strings errors_of(testing::ThreadedRanks& job, const std::function<void(RankAgreement&)>& body) {
   Strings texts;
   for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
-         RankAgreement agreement(ranks, {.max_wait_secs = 60s});
+         RankAgreement agreement(ranks, 1, 60s);
          try {
            body(agreement);
          } catch (...) {
@@ -49,67 +46,6 @@ Strings errors_of(testing::ThreadedRanks& job, const std::function<void(RankAgre
   return texts;
 }
 
-TEST(RankAgreement, EveryRankGetsWhatTheChiefSays) {
-  testing::ThreadedRanks job(3);
-  Strings got(3);
-  EXPECT_EQ(errors_of(job,
-                      [&](RankAgreement& agreement) {
-                        got[static_cast<std::size_t>(agreement.rank())] =
-                            agreement.from_chief(agreement.is_chief() ? "model.ckpt-7" : "");
-                      }),
-            Strings(3));
-  EXPECT_EQ(got, (Strings{"model.ckpt-7", "model.ckpt-7", "model.ckpt-7"}));
-}
-
-TEST(RankAgreement, TheChiefAloneGetsWhatEveryRankSays) {
-  testing::ThreadedRanks job(3);
-  std::vector<Strings> got(3);
-  EXPECT_EQ(errors_of(job,
-                      [&](RankAgreement& agreement) {
-                        got[static_cast<std::size_t>(agreement.rank())] =
-                            agreement.to_chief(std::to_string(agreement.rank()));
-                      }),
-            Strings(3));
-  EXPECT_EQ(got, (std::vector<Strings>{{"0", "1", "2"}, {}, {}}));
-}
-
-TEST(RankAgreement, FactsThatDifferAreListedForEachRank) {
-  testing::ThreadedRanks job(4);
-  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
-    Facts facts = {{"a", "1"}, {"b", ""}};
-    if (agreement.rank() == 1) facts = {{"a", "2"}, {"b", "3"}};
-    if (agreement.rank() == 3) facts.emplace_back("c", "4");
-    agreement.expect_same(facts);
-  });
-  const std::string expected =
-      "InvalidArgument: the ranks of the job must be alike. Compared with rank 0 on rank 1 a is '2' and not '1', b is "
-      "'3' "
-      "and not ''; on rank 3 c is '4' and not there";
-  EXPECT_EQ(errors, (Strings{expected, expected, expected, expected}));
-}
-
-TEST(RankAgreement, AFailureReachesRanksWhereverTheyAre) {
-  testing::ThreadedRanks job(3);
-  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
-    if (agreement.rank() == 1) throw DataLossError("torn");
-    agreement.expect_same({});
-    static_cast<void>(agreement.from_chief(""));
-  });
-  EXPECT_EQ(errors,
-            (Strings{"DataLoss: rank 1 has failed: torn", "DataLoss: torn", "DataLoss: rank 1 has failed: torn"}));
-}
-
-TEST(RankAgreement, AFailureLooksLikeNeitherALossNorTheEndOfInput) {
-  for (const ErrorCode code : {ErrorCode::OutOfRange, ErrorCode::Aborted, ErrorCode::Unavailable}) {
-    testing::ThreadedRanks job(2);
-    const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
-      if (agreement.rank() == 1) throw_error(code, "gone");
-      agreement.settle();
-    });
-    EXPECT_EQ(errors.front(), "FailedPrecondition: rank 1 has failed: gone");
-  }
-}
-
 TEST(RankAgreement, TheLastRoundTellsOfErrorsOfTheEnd) {
   testing::ThreadedRanks job(2);
   const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
@@ -119,37 +55,11 @@ TEST(RankAgreement, TheLastRoundTellsOfErrorsOfTheEnd) {
   EXPECT_EQ(errors, (Strings{"", "Internal: rank 0 has failed: full"}));
 }
 
-TEST(RankAgreement, ARankThatNeverAnswersEndsTheJob) {
-  testing::LogLines log;
-  testing::ManualClock clock;
-  testing::ThreadedRanks job(2, clock);
-  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
-    if (agreement.is_chief()) return agreement.settle();
-    while (clock.waiters() == 0) std::this_thread::yield();
-    clock.advance(61s);
-    while (job.why_it_was_ended().empty()) std::this_thread::yield();
-  });
-  EXPECT_EQ(errors.front(), "DeadlineExceeded: rank 0 has waited 60 s in 'votes' for rank 1");
-  EXPECT_EQ(job.why_it_was_ended(), errors.front());
-}
-
-TEST(RankAgreement, ARankThatHasFailedSaysSoBeforeItWaitsForTheOthers) {
-  testing::LogLines log;
-  testing::ManualClock clock;
-  testing::ThreadedRanks job(2, clock);
-  errors_of(job, [&](RankAgreement& agreement) {
-    if (agreement.rank() == 1) throw DataLossError("torn");
-    while (clock.waiters() == 0) std::this_thread::yield();
-    EXPECT_EQ(log.count("E rank 1 has failed, and tells the other ranks: torn"), 1U);
-    agreement.settle();
-  });
-}
-
 TEST(RankAgreement, HooksOfSeveralRanksMayNotWriteTheSameFile) {
   testing::ThreadedRanks job(3);
   const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
     const Graph graph;
-    const std::string path = agreement.rank() == 2 ? "log-2.csv" : "log.csv";
+    const std::string path = agreement.process() == 2 ? "log-2.csv" : "log.csv";
     agreement.expect_same_program(graph, in_phases({CsvLoggerHook({}, {.path = path, .metrics = {"eval/loss"}})}));
   });
   const std::string expected =

@@ -17,7 +17,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/scaffold.hpp>
-#include <trainhook/ranks/rank_agreement.hpp>
+#include <trainhook/ranks/rank_rounds.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
 #include <trainhook/testing/scripted_session.hpp>
@@ -46,18 +46,18 @@ std::vector<std::string> create_all(int size, const std::function<void(int rank,
   testing::ThreadedRanks job(size);
   std::vector<std::string> texts;
   for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
-         const auto agreement = std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s});
+         RankRounds rounds(ranks, 60s);
          Script script;
          prepare(ranks->rank(), script);
          ChiefSessionCreator alone(
              script.graph(), [&] { return OwnedSession::make<ScriptedSession>(script); },
              options ? options() : ChiefSessionCreatorOptions());
-         RankSessionCreator creator(agreement, alone);
+         RankSessionCreator creator(rounds, alone);
          try {
            const OwnedSession owned = creator.create_session();
            if (use) use(ranks->rank(), owned.session.as<ScriptedSession>());
          } catch (...) {
-           agreement->fail(std::current_exception(), 60s);
+           rounds.fail(std::current_exception(), 60s);
            throw;
          }
        }))
@@ -128,17 +128,17 @@ TEST(RankSessionCreator, NoRankHasASessionIfOneOfThemHasAnotherProcessorsKernels
     testing::ThreadedRanks job(3);
     std::vector<std::string> errors;
     for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
-           const auto agreement = std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s});
+           RankRounds rounds(ranks, 60s);
            Script script;
            const auto open = [&] {
              return OwnedSession::make<EngineOfAProcessor>(script, ranks->rank() == 1 ? width : "avx2");
            };
            ChiefSessionCreator alone(script.graph(), open, ChiefSessionCreatorOptions());
-           RankSessionCreator creator(agreement, alone);
+           RankSessionCreator creator(rounds, alone);
            try {
              static_cast<void>(creator.create_session());
            } catch (...) {
-             agreement->fail(std::current_exception(), 60s);
+             rounds.fail(std::current_exception(), 60s);
              throw;
            }
          }))

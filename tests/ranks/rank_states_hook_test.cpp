@@ -20,6 +20,7 @@
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/loop/loop_session.hpp>
 #include <trainhook/ranks/rank_agreement.hpp>
+#include <trainhook/ranks/rank_rounds.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -32,10 +33,7 @@ using namespace std::chrono_literals;
 
 /// The hook of one rank, whose state is its number.
 struct Rank {
-  explicit Rank(const std::shared_ptr<Collective>& ranks)
-      : number(ranks->rank()),
-        agreement(std::make_shared<RankAgreement>(ranks, AgreementOptions{.max_wait_secs = 60s})),
-        hook(*agreement) {
+  explicit Rank(const std::shared_ptr<Collective>& ranks) : number(ranks->rank()), rounds(ranks, 60s), hook(rounds) {
     loop.state("number", number);
     detail::HookAccess::attach(hook, services);
     loop.graph().add_to_collection(detail::kOffers, std::weak_ptr(saver_hook));
@@ -65,7 +63,7 @@ struct Rank {
   FileWriterCache writers{{.file_system = &disk, .clock = &clock}};
   detail::SessionServices services{disk, clock, writers};
   Coordinator coordinator{clock};
-  std::shared_ptr<RankAgreement> agreement;
+  RankRounds rounds;
   RankStatesHook hook;
   Saver saver;
   std::shared_ptr<CheckpointClaim> saver_hook = std::make_shared<CheckpointClaim>();
@@ -82,7 +80,7 @@ TEST(RankStatesHook, TheChiefAloneCollectsAndHasWhatDiffers) {
       again = rank.collected();  // for another saver, at the same place
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
-    rank.agreement->finish(nullptr, 60s);
+    rank.rounds.settle();
     EXPECT_EQ(got.size(), rank.number == 0 ? 3U : 0U);
     EXPECT_EQ(again.size(), got.size());
     if (got.size() != 3) return;
@@ -102,10 +100,11 @@ TEST(RankStatesHook, JoinsTheSaversOfTheChiefOnceForAJob) {
   const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
     const Rank rank(ranks);
     EXPECT_EQ(rank.saver_hook->parts.size(), rank.number == 0 ? 1U : 0U);
+    RankAgreement agreement(ranks, 1, 60s);
     Hooks hooks;
-    rank.agreement->join(hooks);
+    agreement.join(hooks);
     EXPECT_EQ(hooks.size(), 1U);
-    EXPECT_THROW(rank.agreement->join(hooks), FailedPreconditionError);
+    EXPECT_THROW(agreement.join(hooks), FailedPreconditionError);
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(2));
 }
@@ -119,7 +118,7 @@ TEST(RankStatesHook, WhetherAnyObjectsComesWithWhatIsCollected) {
       EXPECT_EQ(rank.collected().size(), 3U);
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
-    rank.agreement->finish(nullptr, 60s);
+    rank.rounds.settle();
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
   EXPECT_EQ(job.num_reductions(), 4);  // as without the question
@@ -135,7 +134,7 @@ TEST(RankStatesHook, ARankThatObjectsIsNamedAndNothingIsCollected) {
       EXPECT_EQ(rank.veto(), "rank 1: not by 1");  // for another saver
     }
     rank.hook.after_create_session(rank.loop, rank.coordinator);
-    rank.agreement->finish(nullptr, 60s);
+    rank.rounds.settle();
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(3));
   EXPECT_EQ(job.num_reductions(), 3);  // the question, meet, the last one

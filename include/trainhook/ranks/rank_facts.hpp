@@ -13,7 +13,6 @@
 #include <trainhook/monitored/live_session.hpp>
 #include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/proto/message.hpp>
-#include <trainhook/ranks/rank_failure.hpp>
 
 namespace trainhook {
 
@@ -73,12 +72,11 @@ TRAINHOOK_DECL void expect_options_of_job(const MonitoredTrainingSessionOptions&
 struct StartAnswer {
   std::vector<std::string> tensors_in_parts{};
   std::vector<std::string> evaluations_of_all{};
-  RankFailure refusal{};  ///< what all ranks throw; no message: nothing
 };
 template <>
-inline constexpr auto kFields<StartAnswer> = std::tuple(
-    field(1, "tensors_in_parts", &StartAnswer::tensors_in_parts),
-    field(2, "evaluations_of_all", &StartAnswer::evaluations_of_all), field(3, "refusal", &StartAnswer::refusal));
+inline constexpr auto kFields<StartAnswer> =
+    std::tuple(field(1, "tensors_in_parts", &StartAnswer::tensors_in_parts),
+               field(2, "evaluations_of_all", &StartAnswer::evaluations_of_all));
 
 /// What this rank tells rank 0: its parts, outputs and evaluations, as bytes.
 [[nodiscard]] TRAINHOOK_DECL std::string start_report(const Graph& graph, const Hooks& hooks);

@@ -23,37 +23,18 @@ class FileSystem;
 
 namespace trainhook::detail {
 
+class RankRounds;
 struct CheckpointClaim;
-
-/// The rounds for the start of a session, which RankAgreement implements. All ranks must make each of these calls.
-/// @throws the error of the first rank that has failed, with its number.
-class StartRounds {
- public:
-  [[nodiscard]] virtual int rank() const noexcept = 0;
-  [[nodiscard]] virtual int size() const noexcept = 0;
-
-  /// The bytes of rank 0, on every rank.
-  [[nodiscard]] virtual std::string from_chief(std::string bytes) = 0;
-
-  /// The bytes of all ranks on rank 0, and nothing on the others.
-  [[nodiscard]] virtual std::vector<std::string> to_chief(const std::string& bytes) = 0;
-
-  /// Returns if no rank has failed.
-  virtual void settle() = 0;
-
- protected:
-  ~StartRounds() = default;
-};
 
 /// Rank 0 restores the newest checkpoint that is good for all ranks, or initializes. The others do not search for a
 /// checkpoint: they check their own state in the one that rank 0 names, before it restores it, then read only their own
 /// state and strings from it, by the same RestoreRules if there are any, and get the variables' values from rank 0. No
-/// rank continues before all have their
-/// session, and none starts if the directory is not the same for all, or the width of the engine's kernels.
+/// rank continues before all have their session, and none starts if the directory is not the same for all, or the width
+/// of the engine's kernels.
 class RankSessionCreator final : public SessionCreator {
  public:
   /// @param alone how a process alone would make its session; a checkpoint is restored from its `checkpoint_dir`
-  TRAINHOOK_DECL RankSessionCreator(std::shared_ptr<StartRounds> rounds, ChiefSessionCreator& alone);
+  TRAINHOOK_DECL RankSessionCreator(RankRounds& rounds, ChiefSessionCreator& alone);
 
   [[nodiscard]] TRAINHOOK_DECL OwnedSession create_session() override;
   [[nodiscard]] Graph& graph() override { return *graph_; }
@@ -89,7 +70,7 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> saver_directories() const;
   TRAINHOOK_DECL void offer_savers(const std::vector<std::string>& directories);
 
-  std::shared_ptr<StartRounds> rounds_;
+  RankRounds& rounds_;
   Graph* graph_;
   SessionOpener open_;
   ChiefSessionCreatorOptions options_;

@@ -23,12 +23,14 @@ namespace trainhook {
 
 std::shared_ptr<SessionPeers> ranks::peers(std::shared_ptr<Collective> collective, const PeersOptions& options) {
   if (collective == nullptr) throw InvalidArgumentError("ranks::peers: the collective is null");
-  const int size = collective->size();
-  auto agreement = std::make_shared<detail::RankAgreement>(
-      std::move(collective),
-      detail::AgreementOptions{.every_n_steps = options.agree_every_n_steps, .max_wait_secs = options.max_wait_secs});
-  if (size == 1) return std::make_shared<detail::OneRank>();  // the numbers were checked
-  return agreement;
+  if (options.agree_every_n_steps < 1)
+    throw InvalidArgumentError("agree_every_n_steps is {}; it must be above 0", options.agree_every_n_steps);
+  if (options.max_wait_secs <= Duration::zero())
+    throw InvalidArgumentError("max_wait_secs is {} s; it must be above 0: ranks wait for each other",
+                               std::chrono::duration<double>(options.max_wait_secs).count());
+  if (collective->size() == 1) return std::make_shared<detail::OneRank>();
+  return std::make_shared<detail::RankAgreement>(std::move(collective), options.agree_every_n_steps,
+                                                 options.max_wait_secs);
 }
 
 }  // namespace trainhook

@@ -40,6 +40,7 @@
 #include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/proto/message.hpp>
 #include <trainhook/ranks/rank_contents.hpp>
+#include <trainhook/ranks/rank_rounds.hpp>
 #include <trainhook/ranks/rank_state.hpp>
 #include <trainhook/ranks/share_variables.hpp>
 
@@ -57,15 +58,15 @@ inline constexpr auto kFields<RestoreMessage> =
     std::tuple(field(1, "is_question", &RestoreMessage::is_question), field(2, "prefix", &RestoreMessage::prefix),
                field(3, "savers", &RestoreMessage::savers));
 
-RankSessionCreator::RankSessionCreator(std::shared_ptr<StartRounds> rounds, ChiefSessionCreator& alone)
-    : rounds_(std::move(rounds)), graph_(&alone.graph()), open_(alone.open()), options_(alone.options()) {}
+RankSessionCreator::RankSessionCreator(RankRounds& rounds, ChiefSessionCreator& alone)
+    : rounds_(rounds), graph_(&alone.graph()), open_(alone.open()), options_(alone.options()) {}
 
 OwnedSession RankSessionCreator::create_session() {
   expect_shared_directory();
-  OwnedSession owned = rounds_->rank() == 0 ? create_as_chief() : create_as_other();
+  OwnedSession owned = rounds_.is_chief() ? create_as_chief() : create_as_other();
   try {
     expect_same_kernels(owned.session);
-    rounds_->settle();
+    rounds_.settle();
   } catch (...) {
     owned.close();
     throw;
@@ -76,12 +77,12 @@ OwnedSession RankSessionCreator::create_session() {
 // On processors of different kinds an engine may choose differently, and the ranks' models would drift apart.
 void RankSessionCreator::expect_same_kernels(SessionRef session) const {
   const std::string own(session.kernel_width());
-  const std::string chiefs = rounds_->from_chief(own);
+  const std::string chiefs = rounds_.from_chief(own);
   if (own == chiefs) return;
   throw FailedPreconditionError(
       "the kernels of rank {}, on {}, use {} and those of rank 0 {}, so their last bits differ; "
       "give the engines of all ranks one `width` that all machines have",
-      rounds_->rank(), host_name(), own, chiefs);
+      rounds_.rank(), host_name(), own, chiefs);
 }
 
 /// A file that exists as long as this.
@@ -115,23 +116,22 @@ class RankSessionCreator::Token {
 // Rank 0 puts a file into the directory, and the others look for it.
 void RankSessionCreator::expect_shared_directory() const {
   const std::string& directory = options_.checkpoint_dir;
-  if (directory.empty() || rounds_->size() == 1) return;
+  if (directory.empty() || rounds_.size() == 1) return;
   std::optional<Token> token;
-  if (rounds_->rank() == 0) token.emplace(file_system(), directory);
-  const std::string name = rounds_->from_chief(token ? token->name() : "");
-  if (rounds_->rank() != 0 && !name.empty() &&
+  if (rounds_.is_chief()) token.emplace(file_system(), directory);
+  const std::string name = rounds_.from_chief(token ? token->name() : "");
+  if (!rounds_.is_chief() && !name.empty() &&
       !read_from_device([&] { return file_system().exists(join_path(directory, name)); })) {
     throw FailedPreconditionError(
         "checkpoint_dir '{}' of rank {}, on {}, is not that of rank 0: "
         "a file that rank 0 has put there is not in it. It must be a directory that all machines of the job share",
-        directory, rounds_->rank(), host_name());
+        directory, rounds_.rank(), host_name());
   }
-  rounds_->settle();
+  rounds_.settle();
 }
 
 void RankSessionCreator::share(SessionRef session) const {
-  share_variables(session, rounds_->rank() == 0,
-                  [&](std::string bytes) { return rounds_->from_chief(std::move(bytes)); });
+  share_variables(session, rounds_.is_chief(), [&](std::string bytes) { return rounds_.from_chief(std::move(bytes)); });
 }
 
 /// A checkpoint that one rank cannot restore is restored by none.
@@ -149,20 +149,20 @@ class RankSessionCreator::RestoredByAll final : public CheckpointPart {
 
 OwnedSession RankSessionCreator::create_as_chief() {
   const std::shared_ptr<CheckpointPart> of_all = std::make_shared<RestoredByAll>(*this);
-  if (rounds_->size() > 1) graph_->add_to_collection(kOffers, std::weak_ptr(of_all));
+  if (rounds_.size() > 1) graph_->add_to_collection(kOffers, std::weak_ptr(of_all));
   std::string start;
   const auto open = [&] {
     OwnedSession opened = open_();
-    if (rounds_->size() > 1 && (!options_.checkpoint_dir.empty() || begins_by_rules()))
+    if (rounds_.size() > 1 && (!options_.checkpoint_dir.empty() || begins_by_rules()))
       start = rank_state_bytes(start_of_rank(opened.session));
     return opened;
   };
   OwnedSession owned = ChiefSessionCreator(*graph_, open, options_).create_session();
   try {
-    static_cast<void>(rounds_->from_chief(
+    static_cast<void>(rounds_.from_chief(
         message_bytes(RestoreMessage{.prefix = owned.restored_from, .savers = saver_directories()})));
     if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
-    if (!owned.restored_from.empty() || begins_by_rules()) static_cast<void>(rounds_->from_chief(std::move(start)));
+    if (!owned.restored_from.empty() || begins_by_rules()) static_cast<void>(rounds_.from_chief(std::move(start)));
     share(owned.session);
   } catch (...) {
     owned.close();
@@ -173,8 +173,8 @@ OwnedSession RankSessionCreator::create_as_chief() {
 
 std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std::string& prefix) const {
   if (std::string own = why_damaged(prefix); !own.empty()) return own;  // which would be so for all
-  static_cast<void>(rounds_->from_chief(message_bytes(RestoreMessage{.is_question = true, .prefix = prefix})));
-  const std::vector<std::string> answers = rounds_->to_chief({});
+  static_cast<void>(rounds_.from_chief(message_bytes(RestoreMessage{.is_question = true, .prefix = prefix})));
+  const std::vector<std::string> answers = rounds_.to_chief({});
   const auto damage = std::ranges::find_if(answers, [](const std::string& answer) { return !answer.empty(); });
   if (damage == answers.end()) return std::nullopt;
   return fmt::format("rank {}: {}", damage - answers.begin(), *damage);
@@ -184,24 +184,24 @@ std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std:
 RankSessionCreator::Restored RankSessionCreator::wait_for_restored() {
   std::string verified;
   for (;;) {
-    const auto message = parse_message<RestoreMessage>(rounds_->from_chief({}), "what rank 0 has restored");
+    const auto message = parse_message<RestoreMessage>(rounds_.from_chief({}), "what rank 0 has restored");
     if (!message.prefix.empty()) expect_readable(message.prefix);
     if (!message.is_question) {
       offer_savers(message.savers);
       return {.prefix = message.prefix, .is_verified = !verified.empty() && message.prefix == verified};
     }
     verified = message.prefix;
-    static_cast<void>(rounds_->to_chief(why_damaged(verified)));
+    static_cast<void>(rounds_.to_chief(why_damaged(verified)));
   }
 }
 
 std::string RankSessionCreator::why_damaged(const std::string& prefix) const try {
-  const BundleFiles files = rounds_->rank() == 0 ? BundleFiles::Check : BundleFiles::AsRead;
+  const BundleFiles files = rounds_.is_chief() ? BundleFiles::Check : BundleFiles::AsRead;
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = files});
-  (reader.verify)(rank_prefix(rounds_->rank()));
+  (reader.verify)(rank_prefix(rounds_.rank()));
   (reader.verify)(kNumRanks);
   std::string why;
-  if (rounds_->rank() == 0) return why;  // it is asked when it restores
+  if (rounds_.is_chief()) return why;  // it is asked when it restores
   const VariableSlices slices(*graph_);
   for (const std::string& name : slices.own()) {
     const SaveSliceInfo& part = *slices.find(name);
@@ -274,7 +274,7 @@ OwnedSession RankSessionCreator::create_as_other() {
     return shared(ChiefSessionCreator(*graph_, open_, std::move(options)).create_session());
   const CheckpointSource source =
       by_rules ? options_.restore->from() : CheckpointSource(prefix, options_.checkpoint_filename_with_path.format());
-  RankView view{.rank = rounds_->rank(), .is_verified = restored.is_verified};
+  RankView view{.rank = rounds_.rank(), .is_verified = restored.is_verified};
   const CheckpointSource viewed(source.path(), [&](const std::string& path, FileSystem& disk, BundleFiles) {
     const CheckpointFormat expected = options_.scaffold->saver()->options().format;
     auto contents = CheckpointSource(path, source.format()).open(expected, disk, BundleFiles::AsRead);
@@ -289,7 +289,7 @@ OwnedSession RankSessionCreator::create_as_other() {
     return of_ranks && (own.contains(name) || differs_between_ranks(name, *of_ranks));
   };
   const auto open = [&] {
-    const RankState chiefs = rank_state_in(rounds_->from_chief({}), 0);
+    const RankState chiefs = rank_state_in(rounds_.from_chief({}), 0);
     of_ranks = names_if_new(source);
     OwnedSession opened = open_();
     view.session = opened.session;
@@ -327,7 +327,7 @@ void RankSessionCreator::expect_readable(const std::string& prefix) const {
   throw NotFoundError(
       "{}, which rank 0 restores, is not there for rank {}: checkpoint_dir must be a directory that all machines of "
       "the job share",
-      prefix, rounds_->rank());
+      prefix, rounds_.rank());
 }
 
 inline std::vector<std::string> names_in(const BundleReader& reader) {
@@ -344,17 +344,17 @@ std::optional<std::set<std::string, std::less<>>> RankSessionCreator::names_if_n
   const CheckpointSource source(checkpoint_prefix(file_system(), checkpoint.path()), checkpoint.format());
   const auto contents = source.open(options_.scaffold->saver()->options().format, file_system(), BundleFiles::AsRead);
   std::set<std::string, std::less<>> of_ranks = names_of_ranks(contents->names());
-  const bool is_new = contents->find(kNumRanks) ? rounds_->rank() >= contents->read(kNumRanks).scalar<std::int64_t>()
-                                                : of_ranks.empty();
+  const bool is_new =
+      contents->find(kNumRanks) ? rounds_.rank() >= contents->read(kNumRanks).scalar<std::int64_t>() : of_ranks.empty();
   return is_new ? std::optional(std::move(of_ranks)) : std::nullopt;
 }
 
 void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
-  const std::vector<int> others = ranks_beyond(rounds_->size(), names_in(reader));
+  const std::vector<int> others = ranks_beyond(rounds_.size(), names_in(reader));
   if (others.empty()) return;
   log_info("{} has the state of {} ranks that this job of {} does not have; the first is rank {}. It is left out",
-           prefix, others.size(), rounds_->size(), others.front());
+           prefix, others.size(), rounds_.size(), others.front());
 }
 
 }  // namespace trainhook::detail

@@ -101,10 +101,6 @@ inline std::string order_bytes(RankOrder order, std::string subject = {}) {
   return message_bytes(RankOrderMessage{.order = order, .subject = std::move(subject)});
 }
 
-inline RankOrderMessage order_in(const std::string& bytes) {
-  return parse_message<RankOrderMessage>(bytes, "the chief's order");
-}
-
 // The reply to the first two.
 struct RankReplyMessage {
   VariableDigests variables{};
@@ -120,30 +116,51 @@ inline constexpr auto kFields<RankReplyMessage> = std::tuple(
     field(1, "variables", &RankReplyMessage::variables), field(2, "state", &RankReplyMessage::state),
     field(3, "input", &RankReplyMessage::input), field(4, "is_at_end_of_input", &RankReplyMessage::is_at_end_of_input));
 
+RankStatesHook::RankStatesHook(RankRounds& rounds)
+    : rounds_(rounds), tensors_(make_shared_object<TensorsOfOthers>()), shards_(rounds.rank()) {
+  rounds.serve([this](const std::string& order) { return answer_to(order); });
+}
+
 RankStatesHook::~RankStatesHook() = default;
+
+void RankStatesHook::set_tensors_in_parts(std::vector<std::string> names) { tensors_->names = std::move(names); }
+
+void RankStatesHook::add_to(Votes& votes) const {
+  if (shards_.are_awaited()) votes.any |= RankRounds::kAwaits;
+  if (shards_.is_writing()) votes.any |= RankRounds::kWrites;
+  if (rounds_.is_chief()) votes.least[RankRounds::kNextSave] = chiefs_next_save_;
+}
+
+void RankStatesHook::follow(const Votes& all) noexcept {
+  is_save_granted_ |= (all.any & RankRounds::kSave) != 0;
+  are_parts_written_ |= (all.any & (RankRounds::kAwaits | RankRounds::kWrites)) == RankRounds::kAwaits;
+  next_save_ = all.least[RankRounds::kNextSave];
+}
 
 void RankStatesHook::begin(Graph& graph) {
   has_global_step_ = get_global_step(graph).has_value();
-  if (rounds_->size() == 1) return;
-  tensors_ = make_shared_object<TensorsOfOthers>(TensorsOfOthers{rounds_->tensors_in_parts()});
-  graph.add_to_collection(kOffers, std::weak_ptr(tensors_));
-  if (rounds_->rank() > 0) return;
+  if (rounds_.size() == 1) return;
+  graph.add_to_collection(kOffers, std::weak_ptr<CheckpointPart>(tensors_));
+  if (!rounds_.is_chief()) return;
   const std::shared_ptr<CheckpointPart> part(std::shared_ptr<void>(), this);  // a session's hooks outlive its claims
   for (const auto& saver : offered<CheckpointClaim>(graph)) saver->parts.push_back(part);
 }
 
-std::string RankStatesHook::give(const std::string& order) {
-  const RankOrderMessage asked = order_in(order);
-  if (asked.order == RankOrder::Write) return fmt::format("{}", own_step());
-  if (asked.order == RankOrder::Parts) return shards_.give(asked.subject);
-  if (!session_.has_value()) return "";
-  RankReplyMessage reply{.variables = digests_of(session_, own_step()),
-                         .is_at_end_of_input = rounds_->is_at_end_of_input()};
+RankAnswer RankStatesHook::answer_to(const std::string& order) {
+  const auto asked = parse_message<RankOrderMessage>(order, "the chief's order");
+  if (!session_.has_value()) return {};
+  if (asked.order == RankOrder::Parts) return {.bytes = shards_.give(asked.subject)};
+  if (asked.order == RankOrder::Write) {
+    return {.bytes = fmt::format("{}", own_step()), .then = [this, save = sharded_save_in(asked.subject)] {
+              shards_.begin(save, session_, services().file_system());
+            }};
+  }
+  RankReplyMessage reply{.variables = digests_of(session_, own_step()), .is_at_end_of_input = is_at_end_of_input_};
   if (asked.order == RankOrder::States) reply.state = rank_state_bytes(state_of_rank(session_));
-  if (const auto files = offered<InputCheckpoints>(session_.graph()); !files.empty() && rounds_->rank() > 0)
+  if (const auto files = offered<InputCheckpoints>(session_.graph()); !files.empty() && !rounds_.is_chief())
     reply.input = rank_state_bytes(
         {{.entries = files.front()->give(session_, reply.variables.step, services().restored_from())}});
-  return message_bytes(reply);
+  return {.bytes = message_bytes(reply)};
 }
 
 std::int64_t RankStatesHook::own_step() const {
@@ -153,17 +170,9 @@ std::int64_t RankStatesHook::own_step() const {
   return session_.snapshot(std::span(&name, 1)).at(0).tensor.scalar<std::int64_t>();
 }
 
-void RankStatesHook::has_given(const std::string& order) {
-  const RankOrderMessage asked = order_in(order);
-  if (asked.order == RankOrder::Write)
-    shards_.begin(sharded_save_in(asked.subject), session_, services().file_system());
-}
-
-template <class Ask>
-auto RankStatesHook::asking(Ask ask) {
-  rounds_->serve(*this);
+std::vector<std::string> RankStatesHook::ask_all(const std::string& order, std::optional<std::string>* veto) {
   try {
-    return ask();
+    return rounds_.collect(order, veto);
   } catch (...) {
     failure_ = std::current_exception();
     shards_.cancel(failure_);
@@ -171,12 +180,13 @@ auto RankStatesHook::asking(Ask ask) {
   }
 }
 
-std::vector<std::string> RankStatesHook::ask_all(const std::string& order) {
-  return asking([&] { return rounds_->collect(order); });
+bool RankStatesHook::meet_at(FunctionRef<std::int64_t()> step) const {
+  return !rounds_.are_over() &&
+         (is_save_granted_ || are_parts_written_ || (next_save_ != Peers::kNoStep && step() >= next_save_));
 }
 
 bool RankStatesHook::ranks_meet_at(std::int64_t step) const {
-  return depth_ == 0 || (depth_ == 1 && rounds_->meets_at([step] { return step; }));
+  return depth_ == 0 || (depth_ == 1 && meet_at([step] { return step; }));
 }
 
 inline bool saves_all(const SaverOptions& saver) {
@@ -185,7 +195,7 @@ inline bool saves_all(const SaverOptions& saver) {
 }
 
 bool RankStatesHook::can_collect(std::int64_t step) const {
-  return depth_ == 0 || rounds_->meets_at([step] { return step; });
+  return depth_ == 0 || meet_at([step] { return step; });
 }
 
 std::optional<std::string> RankStatesHook::veto(SaveMoment& moment) {
@@ -211,10 +221,10 @@ void RankStatesHook::ask_for_veto(const SaveMoment& moment) {
   session_ = moment.session;
   const bool with_states = saves_all(moment.saver->options());
   const std::string order = order_bytes(with_states ? RankOrder::States : RankOrder::Question);
-  std::vector<std::string> given;
-  std::optional<std::string> reason = asking([&] { return rounds_->collect_unless_vetoed(order, given); });
+  std::optional<std::string> reason;
+  const std::vector<std::string> given = ask_all(order, &reason);
   if (!reason) keep(given, with_states);
-  veto_ = reason;
+  veto_ = std::move(reason);
 }
 
 void RankStatesHook::take(const SaveMoment& /*moment*/, TakenParts& taken) {
@@ -254,7 +264,7 @@ void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states
   }
   expect_equal_variables(session_, digests);
   inputs_.clear();
-  for (int rank = 1; rank < rounds_->size(); ++rank) {
+  for (int rank = 1; rank < rounds_.size(); ++rank) {
     const auto place = static_cast<std::size_t>(rank);
     const std::string& input = replies.at(place).input;
     if (input.empty()) continue;
@@ -264,7 +274,7 @@ void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states
   if (!has_states) return;
   const RankState chiefs = rank_state_in(replies.at(0).state, 0);
   std::vector<NamedTensor> entries;
-  for (int rank = 1; rank < rounds_->size(); ++rank) {
+  for (int rank = 1; rank < rounds_.size(); ++rank) {
     const auto place = static_cast<std::size_t>(rank);
     const RankState state = rank_state_in(replies.at(place).state, rank);
     std::vector<NamedTensor> own = own_entries(rank, state, chiefs, HookStates::kName);
@@ -274,7 +284,7 @@ void RankStatesHook::keep(const std::vector<std::string>& given, bool has_states
     }
     std::ranges::move(own, std::back_inserter(entries));
   }
-  if (rounds_->size() > 1) entries.push_back({std::string(kNumRanks), Tensor(std::int64_t{rounds_->size()})});
+  if (rounds_.size() > 1) entries.push_back({std::string(kNumRanks), Tensor(std::int64_t{rounds_.size()})});
   collected_ = std::move(entries);
 }
 
@@ -289,7 +299,7 @@ std::shared_ptr<PartsOfOthers> RankStatesHook::write_parts(const SaveMoment& mom
   const SessionRef session = moment.session;
   const Saver& saver = *moment.saver;
   const std::int64_t step = moment.step;
-  const auto size = static_cast<std::size_t>(rounds_->size());
+  const auto size = static_cast<std::size_t>(rounds_.size());
   const std::vector<std::string> tensors = saver.tensors_of_others(session.graph());
   const auto writes_all = [&](std::string_view why) {
     if (!tensors.empty())
@@ -301,7 +311,7 @@ std::shared_ptr<PartsOfOthers> RankStatesHook::write_parts(const SaveMoment& mom
   if (!ranks_meet_at(step)) return writes_all("the ranks are not at the same step");
   if (&saver.file_system() != &services().file_system()) return writes_all("the saver has a `file_system` of its own");
   std::vector<std::vector<std::string>> names(tensors.empty() ? 1 : size);
-  if (saver.options().sharded) names = divide_by_bytes(saver.chosen_state(session), session.graph(), rounds_->size());
+  if (saver.options().sharded) names = divide_by_bytes(saver.chosen_state(session), session.graph(), rounds_.size());
   if (!tensors.empty()) names.resize(size);
   ShardedSave save{.prefix = moment.prefix,
                    .suffix = bundle_temporary_suffix(),
@@ -329,20 +339,20 @@ bool RankStatesHook::complete(std::optional<std::int64_t> step) {
 }
 
 void RankStatesHook::fetch_parts() {
-  if (awaits_parts()) shards_.take(ask_all(order_bytes(RankOrder::Parts, shards_.order())));
+  if (shards_.are_awaited()) shards_.take(ask_all(order_bytes(RankOrder::Parts, shards_.order())));
 }
 
 // A save may have been allowed to fail by the error of a rank, by which all end.
 void RankStatesHook::meet(std::int64_t next_save) {
   if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
-  rounds_->meet(next_save, rounds_->rank() > 0 ? services().save_veto() : std::nullopt);
+  next_save_ = rounds_.meet(next_save, rounds_.is_chief() ? std::nullopt : services().save_veto());
+  is_save_granted_ = are_parts_written_ = false;
   forget_answers();
 }
 
 void RankStatesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   session_ = session;
-  session_.set_rank(rounds_->rank(), rounds_->size());
-  rounds_->serve(*this);
+  session_.set_rank(rounds_.rank(), rounds_.size());
   meet(Peers::kAnyStep);
 }
 
@@ -355,13 +365,13 @@ void RankStatesHook::after_run(SessionRunContext& context, const SessionRunValue
   depth_ = (std::max)(depth_ - 1, 0);
   if (depth_ > 0) return;
   forget_answers();
-  const std::int64_t next_save = rounds_->take_expected_save();
+  chiefs_next_save_ = std::exchange(expected_save_, Peers::kNoStep);
   const auto step = [&] { return has_global_step_ ? context.global_step() : Peers::kNoStep; };
-  if (failure_ != nullptr || (!rounds_->has_agreed_to_stop() && rounds_->meets_at(step))) {
-    if (rounds_->rank() == 0 && rounds_->are_parts_written()) fetch_parts();
-    meet(next_save);
+  if (failure_ != nullptr || (!rounds_.has_agreed_to_stop() && meet_at(step))) {
+    if (rounds_.is_chief() && are_parts_written_) fetch_parts();
+    meet(chiefs_next_save_);
   }
-  if (rounds_->has_agreed_to_stop()) context.request_stop(rounds_->stop_reason());
+  if (rounds_.has_agreed_to_stop()) context.request_stop(rounds_.stop_reason());
 }
 
 void RankStatesHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {
@@ -371,7 +381,7 @@ void RankStatesHook::on_run_failed(SessionRunContext& /*context*/, const std::ex
 
 void RankStatesHook::end(SessionRef session) {
   session_ = session;
-  if (rounds_->rank() == 0 && failure_ == nullptr) fetch_parts();  // of saves that have failed
+  if (rounds_.is_chief() && failure_ == nullptr) fetch_parts();  // of saves that have failed
   meet(Peers::kNoStep);
 }
 

@@ -15,6 +15,7 @@
 #include <trainhook/ranks/impl/rank_contents.ipp>
 #include <trainhook/ranks/impl/rank_facts.ipp>
 #include <trainhook/ranks/impl/rank_failure.ipp>
+#include <trainhook/ranks/impl/rank_rounds.ipp>
 #include <trainhook/ranks/impl/rank_session_creator.ipp>
 #include <trainhook/ranks/impl/rank_shards.ipp>
 #include <trainhook/ranks/impl/rank_state.ipp>
