@@ -25,7 +25,7 @@
 #include <trainhook/mpi/collective.hpp>
 #include <trainhook/mpi/distributed_optimizer.hpp>
 #include <trainhook/mpi/runtime.hpp>
-#include <trainhook/ranks/rank_states_hook.hpp>
+#include <trainhook/ranks/equal_variables.hpp>
 #include <trainhook/trainhook.hpp>
 
 #include "folder.hpp"

@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -126,6 +127,26 @@ TEST(RankRounds, ARankThatHasFailedSaysSoBeforeItWaitsForTheOthers) {
     rounds.settle();
   });
 }
+
+template <class Thrown>
+RankFailure sent(const Thrown& error) {
+  return parse_message<RankFailure>(message_bytes(failure_of(std::make_exception_ptr(error))), "a failure");
+}
+
+TEST(RankFailure, KeepsCodeAndMessage) {
+  const RankFailure failure = sent(DataLossError("a torn record"));
+  EXPECT_EQ(failure.code, ErrorCode::DataLoss);
+  EXPECT_EQ(failure.message, "a torn record");
+  EXPECT_EQ(sent(std::runtime_error("x")).code, ErrorCode::Unknown);
+}
+
+TEST(RankFailure, IsNeitherTheEndOfInputNorALostSessionElsewhere) {
+  EXPECT_EQ(sent(OutOfRangeError("end")).code, ErrorCode::FailedPrecondition);
+  EXPECT_EQ(sent(AbortedError("lost")).code, ErrorCode::FailedPrecondition);
+  EXPECT_EQ(sent(UnavailableError("away")).code, ErrorCode::FailedPrecondition);
+}
+
+TEST(RankFailure, HasAMessageWithoutAnError) { EXPECT_FALSE(failure_of(nullptr).message.empty()); }
 
 }  // namespace
 }  // namespace trainhook::detail

@@ -19,7 +19,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/events/file_writer_cache.hpp>
 #include <trainhook/loop/loop_session.hpp>
-#include <trainhook/ranks/rank_agreement.hpp>
+#include <trainhook/ranks/peers.hpp>
 #include <trainhook/ranks/rank_rounds.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/session/coordinator.hpp>
@@ -100,11 +100,11 @@ TEST(RankStatesHook, JoinsTheSaversOfTheChiefOnceForAJob) {
   const auto errors = job.run([](const std::shared_ptr<Collective>& ranks) {
     const Rank rank(ranks);
     EXPECT_EQ(rank.saver_hook->parts.size(), rank.number == 0 ? 1U : 0U);
-    RankAgreement agreement(ranks, 1, 60s);
+    const auto peers = ranks::peers(ranks);
     Hooks hooks;
-    agreement.join(hooks);
+    peers->join(hooks);
     EXPECT_EQ(hooks.size(), 1U);
-    EXPECT_THROW(agreement.join(hooks), FailedPreconditionError);
+    EXPECT_THROW(peers->join(hooks), FailedPreconditionError);
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(2));
 }

@@ -10,17 +10,31 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <trainhook/core/duration.hpp>
+#include <trainhook/core/error.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/proto/message.hpp>
 #include <trainhook/ranks/collective.hpp>
 #include <trainhook/ranks/rank_facts.hpp>
-#include <trainhook/ranks/rank_failure.hpp>
 
 namespace trainhook::detail {
+
+/// The error of a rank, on its way to the others.
+struct RankFailure {
+  ErrorCode code{};
+  std::string message{};
+};
+template <>
+inline constexpr auto kFields<RankFailure> =
+    std::tuple(field(1, "code", &RankFailure::code), field(2, "message", &RankFailure::message));
+
+/// A code that means the end of input or the loss of a session is replaced, because on the other ranks it is neither.
+[[nodiscard]] TRAINHOOK_DECL RankFailure failure_of(const std::exception_ptr& error);
 
 /// What a rank answers to an order of the chief.
 struct RankAnswer {

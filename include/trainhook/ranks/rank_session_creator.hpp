@@ -57,7 +57,9 @@ class RankSessionCreator final : public SessionCreator {
   [[nodiscard]] TRAINHOOK_DECL Restored wait_for_restored();
   [[nodiscard]] TRAINHOOK_DECL std::string why_damaged(const std::string& prefix) const;
   TRAINHOOK_DECL void expect_readable(const std::string& prefix) const;
-  [[nodiscard]] TRAINHOOK_DECL FileSystem& file_system() const;
+  [[nodiscard]] FileSystem& file_system() const { return *options_.file_system; }
+  [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<CheckpointContents> contents_of(const CheckpointSource& checkpoint,
+                                                                               FileSystem& disk) const;
   [[nodiscard]] TRAINHOOK_DECL std::optional<std::set<std::string, std::less<>>> names_if_new(
       const CheckpointSource& checkpoint) const;
   [[nodiscard]] TRAINHOOK_DECL bool begins_by_rules() const noexcept;

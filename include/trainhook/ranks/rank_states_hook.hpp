@@ -8,7 +8,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -17,29 +16,14 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/ranks/rank_rounds.hpp>
-#include <trainhook/ranks/rank_shards.hpp>
+#include <trainhook/ranks/sharded_save.hpp>
 #include <trainhook/session/peers.hpp>
 #include <trainhook/session/session_ref.hpp>
 #include <trainhook/session/session_run_hook.hpp>
 
 namespace trainhook::detail {
 
-class PartsOfOthers;
 struct TensorsOfOthers;
-
-/// The digests of the variables that must be equal on all ranks, on one rank after one step.
-struct VariableDigests {
-  std::int64_t step = 0;
-  std::vector<std::uint32_t> values{};  ///< one for each variable that `equal_variables` returns
-};
-
-/// Those of a session. Reads each of these variables once.
-[[nodiscard]] TRAINHOOK_DECL VariableDigests digests_of(SessionRef session, std::int64_t step);
-
-/// @param session rank 0's, for the names
-/// @param of_ranks the digests of all ranks; those of another step than rank 0's are not compared
-/// @throws FailedPreconditionError if the variables of a rank differ from those of rank 0.
-TRAINHOOK_DECL void expect_equal_variables(SessionRef session, std::span<const VariableDigests> of_ranks);
 
 /// The last hook of the phase `Save`, on every rank. The chief's savers come before it and collect state through it.
 /// All ranks meet in it after the session's creation, at the end of each step after which the chief may save, and at

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// ShardedSave: a checkpoint that the ranks of a job write together, each one data file.
+/// ShardedSave: a checkpoint that the ranks of a job write together, each one data file. RankShards: all of them.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -58,13 +59,8 @@ struct ShardedSave {
 [[nodiscard]] TRAINHOOK_DECL std::string sharded_save_bytes(const ShardedSave& save);
 [[nodiscard]] TRAINHOOK_DECL ShardedSave sharded_save_in(std::string_view bytes);
 
-/// The variables that are equal on all ranks: the trained ones, and those whose names start with a trained one's, such
-/// as optimizer slots; not the moving averages of each rank's batches. Without strings.
-[[nodiscard]] TRAINHOOK_DECL std::vector<StateSpec> equal_variables(const std::vector<StateSpec>& state,
-                                                                    const Graph& graph);
-
-/// Divides these variables among at most `ranks` ranks. Each rank gets about the same number of bytes: the largest
-/// variable first, each to the rank with the fewest bytes. The chief writes all others.
+/// Divides the variables that are equal on all ranks among at most `ranks` ranks. Each rank gets about the same number
+/// of bytes: the largest variable first, each to the rank with the fewest bytes. The chief writes all others.
 [[nodiscard]] TRAINHOOK_DECL std::vector<std::vector<std::string>> divide_by_bytes(const std::vector<StateSpec>& state,
                                                                                    const Graph& graph, int ranks);
 
@@ -131,6 +127,39 @@ class PartsOfOthers final : public CheckpointPart::Taken {
   bool is_waited_for_ = false;
   std::promise<std::vector<std::string>> promise_;
   std::future<std::vector<std::string>> parts_;
+};
+
+/// The checkpoints that the ranks of a job are writing together; one per rank. Every rank knows the same checkpoints,
+/// from the chief's order to write until its order to hand over the parts. A checkpoint whose commit has failed is then
+/// dropped, and its files are removed.
+class RankShards {
+ public:
+  explicit RankShards(int rank) : rank_(rank) {}
+
+  [[nodiscard]] bool are_awaited() const noexcept { return !shards_.empty(); }
+  [[nodiscard]] TRAINHOOK_DECL bool is_writing() const;
+
+  /// On every rank: writes this rank's part, or starts to. `give` throws errors.
+  TRAINHOOK_DECL void begin(const ShardedSave& save, SessionRef session, FileSystem& file_system);
+
+  /// On every rank: waits until all parts are written and returns them, except those that the order drops.
+  [[nodiscard]] TRAINHOOK_DECL std::string give(std::string_view order);
+
+  /// On the chief: sets the receiver of the parts of the save that starts, while it exists.
+  TRAINHOOK_DECL void await_parts(const std::shared_ptr<PartsOfOthers>& parts);
+
+  /// On the chief: the order for `give`, and the results of all ranks. @throws DataLossError for invalid bytes.
+  [[nodiscard]] TRAINHOOK_DECL std::string order();
+  TRAINHOOK_DECL void take(const std::vector<std::string>& given);
+
+  /// No more parts can be handed over: receivers that wait get the error.
+  TRAINHOOK_DECL void cancel(const std::exception_ptr& error) noexcept;
+
+ private:
+  int rank_;
+  std::map<std::string, std::unique_ptr<ShardOfRank>, std::less<>> shards_;  // by suffix; null: this rank has no part
+  std::map<std::string, std::weak_ptr<PartsOfOthers>> expected_;             // by suffix, on the chief
+  std::vector<std::shared_ptr<PartsOfOthers>> ordered_;                      // those of the order, not dropped
 };
 
 }  // namespace trainhook::detail

@@ -31,14 +31,6 @@ namespace detail {
 class SessionServices;
 }  // namespace detail
 
-/// A named measure of a model's quality.
-struct Metric {
-  std::string name{};
-  double value = 0;
-};
-
-using Metrics = std::vector<Metric>;
-
 /// A value that one hook publishes for the others.
 struct PublishedMetric {
   std::int64_t step = 0;  ///< the global step that it belongs to

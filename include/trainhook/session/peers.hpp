@@ -17,6 +17,14 @@ namespace trainhook {
 
 class SessionRunHook;
 
+/// A named measure of a model's quality.
+struct Metric {
+  std::string name{};
+  double value = 0;
+};
+
+using Metrics = std::vector<Metric>;
+
 /// The other processes of a job, as the hooks of one of them see them; the monitored session's part is in
 /// monitored/session_peers.hpp. The base class is a job of one process: every answer is the question. Used on the
 /// thread that runs the session.
@@ -45,8 +53,8 @@ class Peers {
   /// its error. All must call it at the same place: in the same callback, for the same step, of a hook that all have.
   [[nodiscard]] virtual std::string same_for_all(FunctionRef<std::string()> give) { return give(); }
 
-  /// The same for numbers.
-  [[nodiscard]] virtual std::vector<double> share(FunctionRef<std::vector<double>()> give) { return give(); }
+  /// The same for metrics.
+  [[nodiscard]] virtual Metrics share(FunctionRef<Metrics()> measure) { return measure(); }
 
   /// For a save that is due for another reason than the step: whether it may be made now. If not, it is a wish,
   /// which counts when all have agreed.

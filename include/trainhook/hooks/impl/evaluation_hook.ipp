@@ -189,19 +189,7 @@ Metrics EvaluationHook::measure(SessionRef session) {
     if (evaluate_) return detail::call_of_user("the function of evaluation", options_.name, evaluate_);
     return each_element_ ? run_on_data(session) : figures(session.run(std::span<const Fetch>(fetches_), feeds_));
   };
-  Metrics metrics;
-  const std::vector<double> shared = peers().share([&] {
-    metrics = detail::measure_between_draws(session, values);
-    std::vector<double> mine;
-    for (const Metric& metric : metrics) mine.push_back(metric.value);
-    return mine;
-  });
-  if (shared.size() != metrics.size()) {
-    throw InvalidArgumentError("EvaluationHook: there are {} metrics here and {} in the process that publishes them",
-                               metrics.size(), shared.size());
-  }
-  for (std::size_t i = 0; i < shared.size(); ++i) metrics[i].value = shared[i];
-  return metrics;
+  return peers().share([&] { return detail::measure_between_draws(session, values); });
 }
 
 }  // namespace trainhook

@@ -3,16 +3,28 @@
 
 #include <trainhook/ranks/rank_rounds.hpp>
 
-#include <tuple>
-
 #include <fmt/format.h>
 
-#include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/io/crc32c.hpp>
-#include <trainhook/proto/message.hpp>
 
 namespace trainhook::detail {
+
+RankFailure failure_of(const std::exception_ptr& error) {
+  RankFailure failure{.code = ErrorCode::Unknown, .message = "an exception that the library did not see"};
+  if (error == nullptr) return failure;
+  failure.message = describe(error);
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& known) {
+    failure = {.code = known.code(), .message = known.what()};
+  } catch (...) {  // of another family
+  }
+  if (failure.code == ErrorCode::OutOfRange || failure.code == ErrorCode::Aborted ||
+      failure.code == ErrorCode::Unavailable)
+    failure.code = ErrorCode::FailedPrecondition;
+  return failure;
+}
 
 RankRounds::RankRounds(std::shared_ptr<Collective> ranks, Duration max_wait)
     : ranks_(std::move(ranks)), max_wait_(max_wait) {}

@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -29,6 +28,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/checkpoint/variable_slices.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/graph.hpp>
 #include <trainhook/graph/saved_input.hpp>
@@ -58,20 +58,26 @@ inline constexpr auto kFields<RestoreMessage> =
     std::tuple(field(1, "is_question", &RestoreMessage::is_question), field(2, "prefix", &RestoreMessage::prefix),
                field(3, "savers", &RestoreMessage::savers));
 
-RankSessionCreator::RankSessionCreator(RankRounds& rounds, ChiefSessionCreator& alone)
-    : rounds_(rounds), graph_(&alone.graph()), open_(alone.open()), options_(alone.options()) {}
-
-OwnedSession RankSessionCreator::create_session() {
-  expect_shared_directory();
-  OwnedSession owned = rounds_.is_chief() ? create_as_chief() : create_as_other();
+// The session after `act`, which is closed if that throws.
+inline OwnedSession after(OwnedSession owned, FunctionRef<void(const OwnedSession& owned)> act) {
   try {
-    expect_same_kernels(owned.session);
-    rounds_.settle();
+    act(owned);
   } catch (...) {
     owned.close();
     throw;
   }
   return owned;
+}
+
+RankSessionCreator::RankSessionCreator(RankRounds& rounds, ChiefSessionCreator& alone)
+    : rounds_(rounds), graph_(&alone.graph()), open_(alone.open()), options_(alone.options()) {}
+
+OwnedSession RankSessionCreator::create_session() {
+  expect_shared_directory();
+  return after(rounds_.is_chief() ? create_as_chief() : create_as_other(), [&](const OwnedSession& owned) {
+    expect_same_kernels(owned.session);
+    rounds_.settle();
+  });
 }
 
 // On processors of different kinds an engine may choose differently, and the ranks' models would drift apart.
@@ -157,18 +163,14 @@ OwnedSession RankSessionCreator::create_as_chief() {
       start = rank_state_bytes(start_of_rank(opened.session));
     return opened;
   };
-  OwnedSession owned = ChiefSessionCreator(*graph_, open, options_).create_session();
-  try {
-    static_cast<void>(rounds_.from_chief(
-        message_bytes(RestoreMessage{.prefix = owned.restored_from, .savers = saver_directories()})));
-    if (!owned.restored_from.empty()) report_other_ranks(owned.restored_from);
-    if (!owned.restored_from.empty() || begins_by_rules()) static_cast<void>(rounds_.from_chief(std::move(start)));
+  return after(ChiefSessionCreator(*graph_, open, options_).create_session(), [&](const OwnedSession& owned) {
+    const std::string& prefix = owned.restored_from;
+    static_cast<void>(
+        rounds_.from_chief(message_bytes(RestoreMessage{.prefix = prefix, .savers = saver_directories()})));
+    if (!prefix.empty()) report_other_ranks(prefix);
+    if (!prefix.empty() || begins_by_rules()) static_cast<void>(rounds_.from_chief(std::move(start)));
     share(owned.session);
-  } catch (...) {
-    owned.close();
-    throw;
-  }
-  return owned;
+  });
 }
 
 std::optional<std::string> RankSessionCreator::why_damaged_for_others(const std::string& prefix) const {
@@ -200,8 +202,7 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
   const BundleReader reader(prefix, {.file_system = &file_system(), .files = files});
   (reader.verify)(rank_prefix(rounds_.rank()));
   (reader.verify)(kNumRanks);
-  std::string why;
-  if (rounds_.is_chief()) return why;  // it is asked when it restores
+  if (rounds_.is_chief()) return {};  // it is asked when it restores
   const VariableSlices slices(*graph_);
   for (const std::string& name : slices.own()) {
     const SaveSliceInfo& part = *slices.find(name);
@@ -210,9 +211,9 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
       reader.get_tensor(part.full_name, region_of(part), {});
   }
   for (const auto& part : offered<CheckpointPart>(*graph_)) {
-    if (why.empty()) why = part->why_not(prefix).value_or("");
+    if (auto why = part->why_not(prefix)) return *std::move(why);
   }
-  return why;
+  return {};
 } catch (const DataLossError& error) { return error.what(); }
 
 std::vector<std::string> RankSessionCreator::saver_directories() const {
@@ -260,14 +261,8 @@ OwnedSession RankSessionCreator::create_as_other() {
   ChiefSessionCreatorOptions options = options_;
   options.checkpoint_dir.clear();
   options.checkpoint_filename_with_path = CheckpointSource();
-  const auto shared = [&](OwnedSession owned) {
-    try {
-      share(owned.session);
-    } catch (...) {
-      owned.close();
-      throw;
-    }
-    return owned;
+  const auto shared = [&](OwnedSession opened) {
+    return after(std::move(opened), [&](const OwnedSession& owned) { share(owned.session); });
   };
   const bool by_rules = prefix.empty() && begins_by_rules();
   if (prefix.empty() && !by_rules)
@@ -276,25 +271,22 @@ OwnedSession RankSessionCreator::create_as_other() {
       by_rules ? options_.restore->from() : CheckpointSource(prefix, options_.checkpoint_filename_with_path.format());
   RankView view{.rank = rounds_.rank(), .is_verified = restored.is_verified};
   const CheckpointSource viewed(source.path(), [&](const std::string& path, FileSystem& disk, BundleFiles) {
-    const CheckpointFormat expected = options_.scaffold->saver()->options().format;
-    auto contents = CheckpointSource(path, source.format()).open(expected, disk, BundleFiles::AsRead);
-    return std::make_unique<RankContents>(std::move(contents), view);
+    return std::make_unique<RankContents>(contents_of({path, source.format()}, disk), view);
   });
   if (!by_rules) options.checkpoint_filename_with_path = viewed;
   if (options_.restore != nullptr)
     options.restore = std::make_shared<PolicyOfRank>(*options_.restore, by_rules ? viewed : options_.restore->from());
-  std::unordered_set<std::string> own;
+  std::vector<std::string> own;
   std::optional<std::set<std::string, std::less<>>> of_ranks;
   view.keeps = [&](const std::string& name) {
-    return of_ranks && (own.contains(name) || differs_between_ranks(name, *of_ranks));
+    return of_ranks && (std::ranges::find(own, name) != own.end() || differs_between_ranks(name, *of_ranks));
   };
   const auto open = [&] {
     const RankState chiefs = rank_state_in(rounds_.from_chief({}), 0);
     of_ranks = names_if_new(source);
     OwnedSession opened = open_();
     view.session = opened.session;
-    const std::vector<std::string> differing = parts_that_differ(start_of_rank(opened.session), chiefs);
-    own.insert(differing.begin(), differing.end());
+    own = parts_that_differ(start_of_rank(opened.session), chiefs);
     return by_rules ? std::move(opened) : shared(std::move(opened));
   };
   OwnedSession owned = ChiefSessionCreator(*graph_, open, options).create_session();
@@ -320,8 +312,6 @@ bool RankSessionCreator::differs_between_ranks(const std::string& name,
   return of_ranks.contains(name) || (below != of_ranks.end() && below->starts_with(name + "/"));
 }
 
-FileSystem& RankSessionCreator::file_system() const { return *options_.file_system; }
-
 void RankSessionCreator::expect_readable(const std::string& prefix) const {
   if (read_from_device([&] { return checkpoint_exists(file_system(), prefix); })) return;
   throw NotFoundError(
@@ -330,10 +320,9 @@ void RankSessionCreator::expect_readable(const std::string& prefix) const {
       prefix, rounds_.rank());
 }
 
-inline std::vector<std::string> names_in(const BundleReader& reader) {
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : reader.entries()) names.push_back(name);
-  return names;
+std::unique_ptr<CheckpointContents> RankSessionCreator::contents_of(const CheckpointSource& checkpoint,
+                                                                    FileSystem& disk) const {
+  return checkpoint.open(options_.scaffold->saver()->options().format, disk, BundleFiles::AsRead);
 }
 
 // The names that ranks have of their own in a checkpoint; nothing if this rank is not new to it. A rank whose state was
@@ -341,8 +330,8 @@ inline std::vector<std::string> names_in(const BundleReader& reader) {
 // new to a run of one process only.
 std::optional<std::set<std::string, std::less<>>> RankSessionCreator::names_if_new(
     const CheckpointSource& checkpoint) const {
-  const CheckpointSource source(checkpoint_prefix(file_system(), checkpoint.path()), checkpoint.format());
-  const auto contents = source.open(options_.scaffold->saver()->options().format, file_system(), BundleFiles::AsRead);
+  const auto contents =
+      contents_of({checkpoint_prefix(file_system(), checkpoint.path()), checkpoint.format()}, file_system());
   std::set<std::string, std::less<>> of_ranks = names_of_ranks(contents->names());
   const bool is_new =
       contents->find(kNumRanks) ? rounds_.rank() >= contents->read(kNumRanks).scalar<std::int64_t>() : of_ranks.empty();
@@ -350,8 +339,8 @@ std::optional<std::set<std::string, std::less<>>> RankSessionCreator::names_if_n
 }
 
 void RankSessionCreator::report_other_ranks(const std::string& prefix) const {
-  const BundleReader reader(prefix, {.file_system = &file_system(), .files = BundleFiles::AsRead});
-  const std::vector<int> others = ranks_beyond(rounds_.size(), names_in(reader));
+  const auto contents = contents_of({prefix, options_.checkpoint_filename_with_path.format()}, file_system());
+  const std::vector<int> others = ranks_beyond(rounds_.size(), contents->names());
   if (others.empty()) return;
   log_info("{} has the state of {} ranks that this job of {} does not have; the first is rank {}. It is left out",
            prefix, others.size(), rounds_.size(), others.front());

@@ -27,59 +27,12 @@
 #include <trainhook/core/tensor.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/variable.hpp>
-#include <trainhook/io/crc32c.hpp>
 #include <trainhook/monitored/session_hooks.hpp>
 #include <trainhook/proto/message.hpp>
+#include <trainhook/ranks/equal_variables.hpp>
 #include <trainhook/ranks/rank_state.hpp>
-#include <trainhook/ranks/sharded_save.hpp>
 
 namespace trainhook::detail {
-
-VariableDigests digests_of(SessionRef session, std::int64_t step) {
-  VariableDigests digests{.step = step};
-  for (const StateSpec& spec : equal_variables(session.state(), session.graph())) {
-    std::uint32_t& digest = digests.values.emplace_back(0);
-    if (!spec.initialized) continue;
-    Tensor value;
-    StateMemory elements = session.memory(spec.name);
-    if (elements.bytes.empty()) {
-      value = session.gives_saved_values() ? session.saved_value(spec.name)
-                                           : session.snapshot({&spec.name, 1}).front().tensor;
-      elements = elements_of(value);
-    }
-    digest = crc32c::extend(crc32c::value(std::as_bytes(elements.shape.dims())), elements.bytes);
-  }
-  return digests;
-}
-
-// The names of the variables that differ, at most three of them.
-inline std::string different_variables(SessionRef session, const VariableDigests& one, const VariableDigests& other) {
-  const std::vector<StateSpec> variables = equal_variables(session.state(), session.graph());
-  std::string text;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    if (i < one.values.size() && i < other.values.size() && one.values[i] == other.values[i]) continue;
-    if (++count <= 3) text += fmt::format("{}'{}'", count == 1 ? "" : ", ", variables[i].name);
-  }
-  return count <= 3 ? text : fmt::format("{} and {} more", text, count - 3);
-}
-
-void expect_equal_variables(SessionRef session, std::span<const VariableDigests> of_ranks) {
-  const VariableDigests& chiefs = of_ranks.front();
-  const auto differs = [&chiefs](const VariableDigests& mine) {
-    return mine.step == chiefs.step && mine.values != chiefs.values;
-  };
-  const auto first = std::ranges::find_if(of_ranks, differs);
-  if (first == of_ranks.end()) return;
-  throw FailedPreconditionError(
-      "the ranks train different models, so step {} is not saved: {} of {} ranks differ from rank 0; on rank {} these "
-      "variables do: {}. What changes a variable must do so on all ranks and with the same numbers: give such a "
-      "hook to all ranks, and the metrics that it acts on, too. If a variable belongs to one rank, let it be no "
-      "trained one (trainable = false), register it as state of the loop, or say of which tensor it is a part "
-      "(part_of)",
-      chiefs.step, std::ranges::count_if(of_ranks, differs), of_ranks.size(), first - of_ranks.begin(),
-      different_variables(session, chiefs, *first));
-}
 
 enum class RankOrder : std::uint8_t {
   States = 1,  // say what this rank has of its own, and the digests of its variables
@@ -109,9 +62,6 @@ struct RankReplyMessage {
   bool is_at_end_of_input = false;
 };
 template <>
-inline constexpr auto kFields<VariableDigests> =
-    std::tuple(field(1, "step", &VariableDigests::step), field(2, "values", &VariableDigests::values));
-template <>
 inline constexpr auto kFields<RankReplyMessage> = std::tuple(
     field(1, "variables", &RankReplyMessage::variables), field(2, "state", &RankReplyMessage::state),
     field(3, "input", &RankReplyMessage::input), field(4, "is_at_end_of_input", &RankReplyMessage::is_at_end_of_input));
@@ -140,7 +90,7 @@ void RankStatesHook::follow(const Votes& all) noexcept {
 void RankStatesHook::begin(Graph& graph) {
   has_global_step_ = get_global_step(graph).has_value();
   if (rounds_.size() == 1) return;
-  graph.add_to_collection(kOffers, std::weak_ptr<CheckpointPart>(tensors_));
+  graph.add_to_collection(kOffers, std::weak_ptr(tensors_));
   if (!rounds_.is_chief()) return;
   const std::shared_ptr<CheckpointPart> part(std::shared_ptr<void>(), this);  // a session's hooks outlive its claims
   for (const auto& saver : offered<CheckpointClaim>(graph)) saver->parts.push_back(part);

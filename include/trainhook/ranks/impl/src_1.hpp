@@ -9,15 +9,13 @@
 
 #include <trainhook/ranks/impl/chief_status.ipp>
 #include <trainhook/ranks/impl/collective.ipp>
+#include <trainhook/ranks/impl/equal_variables.ipp>
 #include <trainhook/ranks/impl/local_master.ipp>
 #include <trainhook/ranks/impl/peers.ipp>
-#include <trainhook/ranks/impl/rank_agreement.ipp>
 #include <trainhook/ranks/impl/rank_contents.ipp>
 #include <trainhook/ranks/impl/rank_facts.ipp>
-#include <trainhook/ranks/impl/rank_failure.ipp>
 #include <trainhook/ranks/impl/rank_rounds.ipp>
 #include <trainhook/ranks/impl/rank_session_creator.ipp>
-#include <trainhook/ranks/impl/rank_shards.ipp>
 #include <trainhook/ranks/impl/rank_state.ipp>
 #include <trainhook/ranks/impl/rank_states_hook.ipp>
 #include <trainhook/ranks/impl/sharded_save.ipp>

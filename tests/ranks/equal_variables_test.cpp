@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Tests of VariableDigests, and of jobs whose ranks come to train different models.
-#include <trainhook/ranks/rank_states_hook.hpp>
+#include <trainhook/ranks/equal_variables.hpp>
 
 #include <chrono>
 #include <cstddef>

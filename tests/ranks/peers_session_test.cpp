@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// RankAgreement: what ranks tell each other around a session; peers_test.cpp has the steps.
-#include <trainhook/ranks/rank_agreement.hpp>
+/// ranks::peers: what ranks tell each other around a session; peers_test.cpp has the steps.
+#include <trainhook/ranks/peers.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -20,7 +20,6 @@
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/chief_session_creator.hpp>
 #include <trainhook/monitored/monitored_session.hpp>
-#include <trainhook/ranks/peers.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/testing/scripted_session.hpp>
 
@@ -31,14 +30,14 @@ using namespace std::chrono_literals;
 using Strings = std::vector<std::string>;
 
 /// What each rank's `body` threw; one that throws tells the others.
-Strings errors_of(testing::ThreadedRanks& job, const std::function<void(RankAgreement&)>& body) {
+Strings errors_of(testing::ThreadedRanks& job, const std::function<void(SessionPeers&)>& body) {
   Strings texts;
   for (const std::exception_ptr& error : job.run([&](const std::shared_ptr<Collective>& ranks) {
-         RankAgreement agreement(ranks, 1, 60s);
+         const auto peers = ranks::peers(ranks, {.max_wait_secs = 60s});
          try {
-           body(agreement);
+           body(*peers);
          } catch (...) {
-           agreement.fail(std::current_exception(), 60s);
+           peers->fail(std::current_exception(), 60s);
            throw;
          }
        }))
@@ -46,21 +45,21 @@ Strings errors_of(testing::ThreadedRanks& job, const std::function<void(RankAgre
   return texts;
 }
 
-TEST(RankAgreement, TheLastRoundTellsOfErrorsOfTheEnd) {
+TEST(RanksPeers, TheLastRoundTellsOfErrorsOfTheEnd) {
   testing::ThreadedRanks job(2);
-  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
-    agreement.finish(agreement.is_chief() ? std::make_exception_ptr(InternalError("full")) : nullptr, 60s);
-    agreement.fail(std::make_exception_ptr(InternalError("too late")), 60s);  // the job is over
+  const Strings errors = errors_of(job, [&](SessionPeers& peers) {
+    peers.finish(peers.is_chief() ? std::make_exception_ptr(InternalError("full")) : nullptr, 60s);
+    peers.fail(std::make_exception_ptr(InternalError("too late")), 60s);  // the job is over
   });
   EXPECT_EQ(errors, (Strings{"", "Internal: rank 0 has failed: full"}));
 }
 
-TEST(RankAgreement, HooksOfSeveralRanksMayNotWriteTheSameFile) {
+TEST(RanksPeers, HooksOfSeveralRanksMayNotWriteTheSameFile) {
   testing::ThreadedRanks job(3);
-  const Strings errors = errors_of(job, [&](RankAgreement& agreement) {
+  const Strings errors = errors_of(job, [&](SessionPeers& peers) {
     const Graph graph;
-    const std::string path = agreement.process() == 2 ? "log-2.csv" : "log.csv";
-    agreement.expect_same_program(graph, in_phases({CsvLoggerHook({}, {.path = path, .metrics = {"eval/loss"}})}));
+    const std::string path = peers.process() == 2 ? "log-2.csv" : "log.csv";
+    peers.expect_same_program(graph, in_phases({CsvLoggerHook({}, {.path = path, .metrics = {"eval/loss"}})}));
   });
   const std::string expected =
       "InvalidArgument: several ranks would write the same: log.csv (CsvLoggerHook on ranks 0 and 1). Put the hook "
@@ -69,7 +68,7 @@ TEST(RankAgreement, HooksOfSeveralRanksMayNotWriteTheSameFile) {
   EXPECT_EQ(errors, (Strings{expected, expected, expected}));
 }
 
-TEST(RankAgreement, ASessionWithItsOwnCreatorHasOne) {
+TEST(RanksPeers, ASessionWithItsOwnCreatorHasOne) {
   testing::ThreadedRanks job(2);
   std::vector<int> runs(2);
   const auto errors = job.run([&](const std::shared_ptr<Collective>& ranks) {
@@ -98,7 +97,7 @@ TEST(RankAgreement, ASessionWithItsOwnCreatorHasOne) {
   EXPECT_EQ(runs, (std::vector{4, 4}));
 }
 
-TEST(RankAgreement, AHookThatCannotBeginEndsAllBeforeASessionIsMade) {
+TEST(RanksPeers, AHookThatCannotBeginEndsAllBeforeASessionIsMade) {
   for (const int broken : {0, 2}) {
     testing::ThreadedRanks job(3);
     std::vector<int> opened(3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Which parts of checkpoints ranks hand over, and who is told of it.
-#include <trainhook/ranks/rank_shards.hpp>
+#include <trainhook/ranks/sharded_save.hpp>
 
 #include <exception>
 #include <memory>
