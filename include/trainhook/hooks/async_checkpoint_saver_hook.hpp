@@ -46,6 +46,8 @@ class AsyncCheckpointSaverHook : public CheckpointSaverHook {
   TRAINHOOK_DECL bool may_overlap(std::int64_t step);
   TRAINHOOK_DECL void report_replaced(SessionRef session, const detail::Save& replaced, std::int64_t by);
 
+  TRAINHOOK_DECL void finish_saves(SessionRef session) override;
+
   // Reports all finished saves, then throws the first failure. True if a listener requests a stop.
   TRAINHOOK_DECL bool report_finished(SessionRef session);
 

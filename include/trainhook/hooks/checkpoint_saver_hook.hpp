@@ -55,6 +55,9 @@ class CheckpointSaverHook : public SessionRunHook {
   // Saves the model of this step, or begins to. True if a listener requests a stop.
   TRAINHOOK_DECL virtual bool save(detail::CheckpointJob& job, SessionRef session, std::int64_t step);
 
+  // Ends what is still being written. @throws its error, unless it is tolerated.
+  TRAINHOOK_DECL virtual void finish_saves(SessionRef session);
+
   std::unique_ptr<detail::CheckpointJob> job_;
 };
 

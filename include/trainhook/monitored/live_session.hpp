@@ -95,6 +95,13 @@ class LiveSession {
   /// Withdraws a stop request that others do not know yet; returns whether there was one.
   bool take_back_stop() noexcept { return std::exchange(stop_since_, std::nullopt).has_value(); }
 
+  /// Whether each step that was begun has ended: else the model may be in the middle of one that failed.
+  [[nodiscard]] bool is_model_whole() const noexcept { return steps_begun_ == 0; }
+  void begin_step() noexcept { ++steps_begun_; }
+  void end_step() noexcept { --steps_begun_; }
+  /// The program goes on after a step that failed.
+  void forget_failed_step() noexcept { steps_begun_ = 0; }
+
   /// Calls each hook's `before_run`, makes one merged run, calls each hook's `after_run`, and stores the user's part of
   /// the results in `results`.
   /// @throws FailedPreconditionError if a stop was requested before, or if two hooks, or a hook and the user, feed the
@@ -151,6 +158,7 @@ class LiveSession {
   std::optional<Variable> global_step_;
   MergedRun merged_;
   std::optional<std::int64_t> stop_since_;
+  int steps_begun_ = 0;                // and not ended
   bool stopped_when_created_ = false;  // by a hook's after_create_session
   bool is_running_ = false;
   bool closed_ = false;

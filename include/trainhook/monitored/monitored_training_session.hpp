@@ -49,7 +49,11 @@ struct MonitoredTrainingSessionOptions {
   std::optional<int> max_to_keep{};  ///< so many checkpoints, 0: all; 5 if it is not given. Not with a `scaffold`
   OptionalDuration save_checkpoint_secs{};              ///< if no period is given: every 600 s, unless one of the hooks
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
-  OptionalDuration save_summaries_secs{};               ///< if no period is given: every 100 steps
+  std::optional<double> max_save_overhead{};            ///< instead of a period, see CheckpointSaverOptions
+  OptionalDuration shortest_save_period{};              ///< with it
+  OptionalDuration longest_save_period{};
+  bool save_on_exception = false;          ///< see CheckpointSaverOptions
+  OptionalDuration save_summaries_secs{};  ///< if no period is given: every 100 steps
   std::optional<std::int64_t> save_summaries_steps{};
   std::int64_t log_step_count_steps = 100;             ///< the period of logging and writing steps per second
   std::string summary_dir{};                           ///< for event files; empty: `checkpoint_dir`

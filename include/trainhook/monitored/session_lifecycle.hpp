@@ -112,6 +112,7 @@ class SessionLifecycle {
   // How it begins and ends.
   TRAINHOOK_DECL void begin();
   TRAINHOOK_DECL void end_by(const std::exception_ptr& error) noexcept;
+  TRAINHOOK_DECL void save_on_exception() noexcept;
   TRAINHOOK_DECL void end_normally();
   TRAINHOOK_DECL void close_now(bool at_end_of_input);
   TRAINHOOK_DECL std::exception_ptr abort_now(const std::exception_ptr& error) noexcept;

@@ -189,6 +189,10 @@ class SessionServices final : public HookServices {
   /// when its end begins, before the first `end` or `abort`.
   void before_end(std::function<void()> action) { before_end_.push_back(std::move(action)); }
 
+  /// For the `begin` of a hook that saves the model also if the session ends by an error: the session calls `save`,
+  /// which may throw, before the first `abort`, unless the model may be in the middle of a step.
+  void on_exception(std::function<void(SessionRef session)> save) { on_exception_.push_back(std::move(save)); }
+
   /// How often a checkpoint was requested, see `request_save`.
   [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
 
@@ -226,6 +230,10 @@ class SessionServices final : public HookServices {
   /// When the session's end begins.
   TRAINHOOK_DECL void begin_end() const noexcept;
 
+  [[nodiscard]] const std::vector<std::function<void(SessionRef)>>& on_exception() const noexcept {
+    return on_exception_;
+  }
+
   [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
 
   /// After a loss: returns the reason and forgets it, so that the next request sets its own.
@@ -262,6 +270,7 @@ class SessionServices final : public HookServices {
   std::vector<Publisher> publishers_;
   PublishedMetrics restored_metrics_;
   std::vector<std::function<void()>> before_end_;
+  std::vector<std::function<void(SessionRef)>> on_exception_;
 };
 
 }  // namespace detail

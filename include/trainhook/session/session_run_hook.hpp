@@ -86,6 +86,9 @@ enum class HookPhase {
 /// | destructor, unwinding from the end of input that `run()` threw | as `close()`, errors logged | no | yes | the exception continues |
 /// | destructor, unwinding otherwise | no | every hook, with the error that `run()` threw last, or null | no | the original exception |
 ///
+/// With `save_on_exception`, a saver hook saves the last step also where the table says no, before the first `abort`,
+/// unless a step has failed, so that the model may be in the middle of it, or several processes train.
+///
 /// A stop that the program, a background thread or a signal requested holds after every recovery.
 ///
 /// `close()` in a callback or in the step takes effect after the run, which still returns its value. Nothing tells a

@@ -55,13 +55,15 @@ void AsyncCheckpointSaverHook::after_run(SessionRunContext& context, const Sessi
   if (job_->is_due(context) && save(*job_, context.session(), context.global_step())) context.request_stop();
 }
 
+void AsyncCheckpointSaverHook::finish_saves(SessionRef session) {
+  job_->complete();
+  writer_->wait();
+  report_finished(session);
+}
+
 void AsyncCheckpointSaverHook::end(SessionRef session) {
   detail::FirstError failure;
-  failure.attempt([&] {
-    job_->complete();
-    writer_->wait();
-    report_finished(session);
-  });
+  failure.attempt([&] { finish_saves(session); });
   failure.attempt([&] { job_->end(session); });
   writer_.reset();
   failure.rethrow();

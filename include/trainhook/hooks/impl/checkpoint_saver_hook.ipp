@@ -27,7 +27,15 @@ std::string CheckpointSaverHook::writes_to() const {
   return job_->directory().empty() ? services().checkpoint_dir() : job_->directory();
 }
 
-void CheckpointSaverHook::begin(Graph& graph) { job_->begin(graph, detail::SessionServices::of(services())); }
+void CheckpointSaverHook::begin(Graph& graph) {
+  auto& services = detail::SessionServices::of(this->services());
+  job_->begin(graph, services);
+  if (!job_->saves_on_exception()) return;
+  services.on_exception([this](SessionRef session) {
+    finish_saves(session);
+    job_->save_on_exception(session);
+  });
+}
 
 void CheckpointSaverHook::after_create_session(SessionRef session, Coordinator& coordinator) {
   if (!job_->is_restored(session)) {
@@ -50,6 +58,8 @@ void CheckpointSaverHook::after_run(SessionRunContext& context, const SessionRun
 bool CheckpointSaverHook::save(detail::CheckpointJob& job, SessionRef session, std::int64_t step) {
   return job.save_now(session, step);
 }
+
+void CheckpointSaverHook::finish_saves(SessionRef /*session*/) {}
 
 void CheckpointSaverHook::end(SessionRef session) { job_->end(session); }
 

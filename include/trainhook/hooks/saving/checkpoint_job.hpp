@@ -94,10 +94,17 @@ class CheckpointJob {
   /// first error. A failure of this save is never tolerated.
   TRAINHOOK_DECL void end(SessionRef session);
 
+  /// Saves the last step if it is not saved yet, for a session that ends by an error. @throws the error of the save.
+  TRAINHOOK_DECL void save_on_exception(SessionRef session);
+  [[nodiscard]] bool saves_on_exception() const noexcept { return options_.save_on_exception; }
+
   /// Unlocks the directory. Logs how many saves were vetoed since the last checkpoint.
   TRAINHOOK_DECL void abort() noexcept;
 
  private:
+  // Whether a save now would keep within `max_save_overhead`.
+  [[nodiscard]] TRAINHOOK_DECL bool is_cheap(SessionRunContext& context) const;
+
   // The timer is not triggered by a veto, so the model is saved as soon as no hook vetoes.
   [[nodiscard]] TRAINHOOK_DECL bool is_vetoed(SaveMoment& moment);
   TRAINHOOK_DECL void announce(SessionRef session, std::int64_t step);
@@ -124,6 +131,9 @@ class CheckpointJob {
   std::shared_ptr<Saver> saver_;
   std::vector<std::weak_ptr<CheckpointPart::Taken>> pending_;  // of the last save, with files of others
   std::optional<std::int64_t> last_saved_;
+  Duration saved_at_{};                     // when the last save ended
+  Duration blocked_{};                      // that the loop has waited for all saves,
+  int saves_ = 0;                           // of this process
   std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop
   std::exception_ptr events_failure_;       // set by the writing thread; `end` reads it after waiting for that thread
   std::uint64_t save_requests_ = 0;         // requests of others that were served

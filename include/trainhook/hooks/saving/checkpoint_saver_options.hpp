@@ -27,11 +27,15 @@ enum class SaveOverlap {
             ///< other ranks of a job write a part of the one before
 };
 
-/// Set exactly one of the two periods.
+/// Set exactly one of `save_secs`, `save_steps` and `max_save_overhead`.
 struct CheckpointSaverOptions {
   std::string checkpoint_dir{};  ///< empty: that of the session
   OptionalDuration save_secs{};
   std::optional<std::int64_t> save_steps{};
+  std::optional<double> max_save_overhead{};  ///< saves as often as the loop waits at most this share of its time for
+                                              ///< it, 0.01 for 1 %; measured, and first at once
+  OptionalDuration shortest_save_period{};    ///< with `max_save_overhead`: never more often than this,
+  OptionalDuration longest_save_period{};     ///< and after this time in any case
   std::shared_ptr<Saver> saver{};  ///< null: the scaffold's, or else the only one in the graph's collection `savers`
   std::string checkpoint_basename = "model.ckpt";
   std::shared_ptr<const Scaffold> scaffold{};  ///< set this or `saver`, not both
@@ -41,6 +45,8 @@ struct CheckpointSaverOptions {
   bool save_cost_summaries = false;         ///< also writes what each save cost as scalars `checkpoint/...`
   bool save_command_line = true;            ///< also writes the program's arguments to `run.pbtxt`, for the user only
   bool align_steps = false;                 ///< saves at multiples of `save_steps`, wherever training was interrupted
+  bool save_on_exception = false;           ///< also saves the last step if the session ends by an error that leaves
+                                            ///< the model whole, as one of a hook or between two runs does
   int tolerated_save_failures = 0;          ///< failed saves in a row that are only logged; one more fails the run, and
                                             ///< a failure of the last save, at the end, is always thrown
   SaveOverlap overlap = SaveOverlap::Skip;  ///< for AsyncCheckpointSaverHook

@@ -95,7 +95,9 @@ void LiveSession::run(const RunRequest& request, std::span<Tensor> results, Merg
     }
     progress.callback = nullptr;
     activity.note("the step");
+    begin_step();
     merged.execute(session(), request);
+    end_step();
     expect_here();
     context.mark_run_done();
     activity.note(progress.callback = "after_run");

@@ -111,17 +111,29 @@ inline HookList training_hooks(const MonitoredTrainingSessionOptions& options,
   }
   auto checkpoint_secs = if_positive(options.save_checkpoint_secs);
   const auto checkpoint_steps = if_positive(options.save_checkpoint_steps);
-  if (!options.save_checkpoint_secs && !options.save_checkpoint_steps && !has_checkpoint_saver(options.hooks) &&
-      !has_checkpoint_saver(options.chief_only_hooks))
+  const bool has_saver = has_checkpoint_saver(options.hooks) || has_checkpoint_saver(options.chief_only_hooks);
+  const bool has_share = options.max_save_overhead.has_value();
+  if (!options.save_checkpoint_secs && !options.save_checkpoint_steps && !has_saver && !has_share)
     checkpoint_secs = std::chrono::seconds(600);
   require_one_period("save_checkpoint", checkpoint_secs.has_value(), checkpoint_steps.has_value());
-  if (!options.checkpoint_dir.empty() && (checkpoint_secs || checkpoint_steps)) {
+  const bool saves = !options.checkpoint_dir.empty() && (checkpoint_secs || checkpoint_steps || has_share);
+  if (!saves && (has_share || options.save_on_exception)) {
+    throw InvalidArgumentError(
+        "monitored_training_session: {} is for the saver that it makes, and it makes none: {}",
+        has_share ? "max_save_overhead" : "save_on_exception",
+        options.checkpoint_dir.empty() ? "give a checkpoint_dir" : "give it to the saver hook among the hooks");
+  }
+  if (saves) {
     hooks.push_back(CheckpointSaverHook({.checkpoint_dir = options.checkpoint_dir,
                                          .save_secs = checkpoint_secs,
                                          .save_steps = checkpoint_steps,
+                                         .max_save_overhead = options.max_save_overhead,
+                                         .shortest_save_period = options.shortest_save_period,
+                                         .longest_save_period = options.longest_save_period,
                                          .scaffold = scaffold,
                                          .save_graph_def = options.save_graph_def,
                                          .save_command_line = options.save_command_line,
+                                         .save_on_exception = options.save_on_exception,
                                          .directory_lock = options.directory_lock}));
   }
   hooks.insert(hooks.end(), options.hooks.begin(), options.hooks.end());

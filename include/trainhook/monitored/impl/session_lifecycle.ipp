@@ -76,6 +76,7 @@ void SessionLifecycle::begin() {
 void SessionLifecycle::end_by(const std::exception_ptr& error) noexcept {
   closed_ = true;
   services_.begin_end();
+  save_on_exception();
   peers_->fail(error, stop_grace_period_secs_);
   creator_->session_failed(error);  // before the session's threads end, which may look like the end of input
   if (error != nullptr) errors_.push_back(error);
@@ -88,6 +89,17 @@ void SessionLifecycle::end_by(const std::exception_ptr& error) noexcept {
   });
   log_errors_of("the event writers were closed", [&] { writers_.close(); });
   release_parts();
+}
+
+void SessionLifecycle::save_on_exception() noexcept {
+  if (live_ == nullptr || services_.on_exception().empty()) return;
+  const char* const why_not = !live_->is_model_whole() ? "the model may be in the middle of a step"
+                              : peers_->num_processes() > 1 || peers_->shares_session()
+                                  ? "others train it, too, and may be in the middle of a step"
+                                  : nullptr;
+  if (why_not != nullptr) return log_warning("save_on_exception: the last step is not saved: {}", why_not);
+  for (const auto& save : services_.on_exception())
+    log_errors_of("the last step was saved after an exception", [&] { save(live_->session()); });
 }
 
 void SessionLifecycle::end_normally() {
@@ -201,7 +213,9 @@ void SessionLifecycle::run_with(FunctionRef<void(LiveSession&)> body, bool gives
   make_run(gives_result, [&] {
     live_->guarded([&] {
       services_.prepare_step_function(live_->session());
+      live_->begin_step();
       body(*live_);
+      live_->end_step();
     });
   });
 }
@@ -220,6 +234,7 @@ void SessionLifecycle::make_run(bool gives_result, FunctionRef<void()> body) {
     body();
     return services_.process().expect_here("this session");
   }
+  if (live_ != nullptr) live_->forget_failed_step();
   try {
     if (!with_session(body) && gives_result)
       throw OutOfRangeError(

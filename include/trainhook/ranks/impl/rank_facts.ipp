@@ -296,6 +296,8 @@ Facts facts_about(const MonitoredTrainingSessionOptions& options) {
           {"restore", options.restore != nullptr ? options.restore->text() : "none"},
           {"save_checkpoint_steps", steps(options.save_checkpoint_steps)},
           {"save_checkpoint_secs", time(options.save_checkpoint_secs)},
+          {"max_save_overhead",
+           options.max_save_overhead ? fmt::format("{}", *options.max_save_overhead) : std::string("none")},
           {"save_summaries_steps", steps(options.save_summaries_steps)},
           {"save_summaries_secs", time(options.save_summaries_secs)}};
 }

@@ -34,13 +34,35 @@ decltype(auto) call_listener(const CheckpointSaverListener& listener, std::strin
   return call_of_user(callback, short_type_name(typeid(listener)), call);
 }
 
+/// What a share of time needs beside the timer, which knows when a save is due at the latest.
+inline SecondOrStepTimer::Options save_periods(std::string_view hook, const CheckpointSaverOptions& options) {
+  const std::optional<double>& share = options.max_save_overhead;
+  if (!share) {
+    if (options.shortest_save_period || options.longest_save_period)
+      throw InvalidArgumentError("{}: shortest_save_period and longest_save_period go with max_save_overhead", hook);
+    return {.every_secs = options.save_secs, .every_steps = options.save_steps, .align = options.align_steps};
+  }
+  if (options.save_secs || options.save_steps || options.align_steps)
+    throw InvalidArgumentError("{}: max_save_overhead and a period are both given; give one of them", hook);
+  if (!(*share > 0 && *share < 1))
+    throw InvalidArgumentError("{}: max_save_overhead is {}; it is a share of the time, such as 0.01 for 1 %", hook,
+                               *share);
+  const Duration longest = options.longest_save_period.value_or((Duration::max)());
+  const Duration shortest = options.shortest_save_period.value_or(Duration());
+  if (shortest < Duration::zero() || longest <= Duration::zero() || longest < shortest)
+    throw InvalidArgumentError(
+        "{}: shortest_save_period is {}, longest_save_period {}; the one must not be above the "
+        "other, nor negative",
+        hook, duration_text(shortest), duration_text(longest));
+  return {.every_secs = longest};
+}
+
 CheckpointJob::CheckpointJob(std::string_view hook, CheckpointSaverOptions options, SaveStart start)
     : hook_(hook),
       options_(std::move(options)),
       directory_(options_.checkpoint_dir),
       start_(start),
-      timer_({.every_secs = options_.save_secs, .every_steps = options_.save_steps, .align = options_.align_steps},
-             hook, "save_secs", "save_steps") {
+      timer_(save_periods(hook, options_), hook, "save_secs", "save_steps") {
   if (options_.saver != nullptr && options_.scaffold != nullptr) {
     throw InvalidArgumentError("{}: saver and scaffold are both given; give one of them", hook_);
   }
@@ -80,7 +102,8 @@ void CheckpointJob::begin(Graph& graph, SessionServices& services) {
   events_failure_ = nullptr;
   pending_.clear();
   described_ = vetoed_ = is_last_save_ = false;
-  failures_ = vetoes_ = 0;
+  failures_ = vetoes_ = saves_ = 0;
+  blocked_ = {};
   save_requests_ = services.num_save_requests();
   listeners_ = options_.listeners;
   for (const auto& listener : graph.collection<std::shared_ptr<CheckpointSaverListener>>(kSavingListeners)) {
@@ -102,6 +125,7 @@ bool CheckpointJob::is_restored(SessionRef session) {
   }
   last_saved_ = step;
   timer_.update_last_triggered_step(step, services_->clock());
+  saved_at_ = services_->clock().monotonic_now();
   return true;
 }
 
@@ -123,8 +147,16 @@ bool CheckpointJob::is_due(SessionRunContext& context) const {
   const bool is_requested = services_->num_save_requests() != save_requests_;
   services_->peers().expect_save(is_requested ? Peers::kAnyStep : timer_.next_step().value_or(Peers::kNoStep));
   if (is_requested) return true;
-  if (!timer_.should_trigger_for_step(context.global_step(), context)) return false;
-  return !options_.save_secs || services_->peers().agrees_to_save();  // this process's clock
+  if (!timer_.should_trigger_for_step(context.global_step(), context) && !is_cheap(context)) return false;
+  return !timer_.uses_seconds() || services_->peers().agrees_to_save();  // this process's clock
+}
+
+bool CheckpointJob::is_cheap(SessionRunContext& context) const {
+  if (!options_.max_save_overhead || context.global_step() == timer_.last_triggered_step()) return false;
+  const Duration since(context.now() - saved_at_);
+  if (since < options_.shortest_save_period.value_or(Duration())) return false;
+  const std::chrono::duration<double> cost = saves_ == 0 ? Duration() : Duration(blocked_ / saves_);
+  return cost < *options_.max_save_overhead * (cost + since);
 }
 
 bool CheckpointJob::save_now(SessionRef session, std::int64_t step) {
@@ -230,6 +262,11 @@ void CheckpointJob::log_commit(const Save& save) {
 
 bool CheckpointJob::finish_save(SessionRef session, const Save& save) {
   const std::int64_t step = save.step();
+  if (options_.max_save_overhead) {
+    saved_at_ = services_->clock().monotonic_now();
+    blocked_ = Duration(blocked_ + save.cost().blocked);
+    ++saves_;
+  }
   if (save.error() != nullptr) {
     fail(session, step, save.error());
     return false;
@@ -304,6 +341,13 @@ void CheckpointJob::end(SessionRef session) {
   abort();
   failure.keep(std::exchange(events_failure_, nullptr));
   failure.rethrow();
+}
+
+void CheckpointJob::save_on_exception(SessionRef session) {
+  const std::int64_t step = global_step(session);
+  if (last_saved_ == step) return;
+  is_last_save_ = true;
+  save_now(session, step);
 }
 
 void CheckpointJob::abort() noexcept {

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// CheckpointSaverHook with `max_save_overhead`: when it saves, whatever a save costs, and what it refuses.
+#include <trainhook/hooks/checkpoint_saver_hook.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <trainhook/checkpoint/saver.hpp>
+#include <trainhook/core/error.hpp>
+#include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/checkpoint_saver_listener.hpp>
+
+#include "training_double.hpp"
+
+namespace trainhook {
+namespace {
+
+using namespace std::chrono_literals;
+using support::LogLines;
+using Steps = std::vector<std::int64_t>;
+
+/// A process whose saves take as long as `cost` says, and whose steps take a second.
+struct Saving : support::Process {
+  struct Slow final : CheckpointSaverListener {
+    explicit Slow(Saving& owner) : process(&owner) {}
+    void before_save(SessionRef /*session*/, std::int64_t step) override {
+      process->saved.push_back(step);
+      process->clock.advance(process->cost());
+    }
+    Saving* process;
+  };
+
+  CheckpointSaverOptions options(double share) {
+    return {.checkpoint_dir = "run",
+            .max_save_overhead = share,
+            .saver = std::make_shared<Saver>(SaverOptions{.file_system = &disk}),
+            .listeners = {std::make_shared<Slow>(*this)}};
+  }
+  void run_timed(int times) {
+    for (int i = 0; i < times; ++i) {
+      advance_clock(1);
+      run();
+    }
+  }
+
+  LogLines quiet;
+  Steps saved;
+  std::function<Duration()> cost = [] { return Duration(2s); };
+};
+
+TEST(MaxSaveOverhead, SavesAsSoonAsTheShareIsBelow) {
+  Saving training;
+  training.add(CheckpointSaverHook(training.options(0.1)));
+  training.start().run(0);
+  training.run_timed(60);
+  EXPECT_EQ(training.saved, (Steps{0, 19, 38, 57})) << "2 s of 2 + 19 s";
+}
+
+TEST(MaxSaveOverhead, FollowsTheMeanCost) {
+  Saving training;
+  Duration next = 1s;
+  training.cost = [&] { return std::exchange(next, Duration(next + 1s)); };
+  training.add(CheckpointSaverHook(training.options(0.1)));
+  training.start();
+  training.run_timed(60);
+  // 1 s; then the means 1.5 and 2 s, whose nine-fold must have passed.
+  EXPECT_EQ(training.saved, (Steps{0, 10, 24, 43}));
+}
+
+TEST(MaxSaveOverhead, CountsWhatTheLoopWaitsForInTheBackgroundToo) {
+  Saving training;
+  training.add(AsyncCheckpointSaverHook(training.options(0.1)));
+  training.start();
+  training.run_timed(60);
+  EXPECT_EQ(training.saved.front(), 0);
+  EXPECT_GE(training.saved.size(), 3U);
+  for (std::size_t i = 1; i < training.saved.size(); ++i) EXPECT_GE(training.saved[i] - training.saved[i - 1], 19);
+  training.end();
+}
+
+TEST(MaxSaveOverhead, KeepsTheShortestAndTheLongestPeriod) {
+  Saving cheap;
+  cheap.cost = [] { return Duration(1ms); };
+  CheckpointSaverOptions options = cheap.options(0.5);
+  options.shortest_save_period = 10s;
+  cheap.add(CheckpointSaverHook(std::move(options)));
+  cheap.start();
+  cheap.run_timed(25);
+  EXPECT_EQ(cheap.saved, (Steps{0, 10, 20}));
+  Saving dear;
+  dear.cost = [] { return Duration(5s); };
+  options = dear.options(0.001);
+  options.longest_save_period = 20s;
+  dear.add(CheckpointSaverHook(std::move(options)));
+  dear.start();
+  dear.run_timed(50);
+  EXPECT_EQ(dear.saved, (Steps{0, 15, 30, 45})) << "20 s from one save's beginning to the next one's";
+}
+
+TEST(MaxSaveOverhead, AResumedRunSavesOnceToMeasure) {
+  Saving training;
+  training.add(CheckpointSaverHook(training.options(0.1)));
+  training.begin();
+  training.set_step(0);
+  training.create();
+  training.run_timed(5);
+  EXPECT_EQ(training.saved, Steps{0});
+}
+
+TEST(MaxSaveOverhead, RefusesWhatCannotBe) {
+  const auto refused = [](CheckpointSaverOptions options) {
+    options.checkpoint_dir = "run";
+    EXPECT_THROW(CheckpointSaverHook{options}, InvalidArgumentError);
+  };
+  for (const double share : {0.0, -0.1, 1.0, std::numeric_limits<double>::quiet_NaN()})
+    refused({.max_save_overhead = share});
+  refused({.save_secs = 1s, .max_save_overhead = 0.1});
+  refused({.save_steps = 1, .max_save_overhead = 0.1});
+  refused({.save_steps = 1, .shortest_save_period = 1s});
+  refused({.save_steps = 1, .longest_save_period = 1s});
+  refused({.max_save_overhead = 0.1, .shortest_save_period = 2s, .longest_save_period = 1s});
+  refused({.max_save_overhead = 0.1, .shortest_save_period = -1s});
+  refused({.max_save_overhead = 0.1, .longest_save_period = 0s});
+  refused({});
+}
+
+}  // namespace
+}  // namespace trainhook
