@@ -3,6 +3,7 @@
 /// What an interruption of one rank means for all ranks of a job.
 #include <trainhook/ranks/peers.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,9 @@
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/ranks/testing/threaded_ranks.hpp>
 #include <trainhook/testing/log_lines.hpp>
+#include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
+#include <trainhook/watch/time_limit_hook.hpp>
 
 namespace trainhook {
 namespace {
@@ -79,6 +82,33 @@ TEST_F(InterruptionOfRanks, OfOneIsAnInterruptionOfAll) {
   EXPECT_EQ(evaluated_by_the_chief(ends_by(true), false), Steps{});
   EXPECT_EQ(evaluated_by_the_chief(ends_by(false), true), Steps{3});
   EXPECT_EQ(evaluated_by_the_chief(ends_by(false), false), Steps{4});
+}
+
+TEST_F(InterruptionOfRanks, TheTimeLimitOfTheFirstEndsAllAtTheSameStep) {
+  using namespace std::chrono_literals;
+  testing::ManualClock clock;
+  std::vector<std::string> ends(2);
+  const auto errors = testing::ThreadedRanks(2).run([&](const std::shared_ptr<Collective>& collective) {
+    float weight = 0;
+    LoopSession loop;
+    loop.variable("weight", weight);
+    Options options{.peers = ranks::peers(collective), .checkpoint_dir = "run", .save_checkpoint_steps = 100};
+    options.file_system = &disk_;
+    options.clock = &clock;
+    const Duration limit = collective->rank() == 0 ? Duration(10s) : Duration(3s);  // another one's does not count
+    options.hooks.emplace_back(TimeLimitHook({.max_time = limit, .margin = 0s}));
+    auto session = monitored_training_session(loop, options);
+    run_until_stop(session, [&] {
+      session.run([&] {
+        if (collective->rank() == 0) clock.advance(1s);
+      });
+    });
+    ends[static_cast<std::size_t>(collective->rank())] =
+        session.why_it_ended() + " at " + std::to_string(loop.global_step());
+  });
+  EXPECT_EQ(errors, std::vector<std::exception_ptr>(2));
+  EXPECT_EQ(ends, (std::vector<std::string>{"time limit at 9", "time limit at 9"}));
+  EXPECT_TRUE(disk_.exists("run/model.ckpt-9.index"));
 }
 
 TEST_F(InterruptionOfRanks, OfOneMakesNoLaterSessionOnAnyRank) {

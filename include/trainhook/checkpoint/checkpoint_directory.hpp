@@ -4,12 +4,14 @@
 /// of a saver stay.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <trainhook/checkpoint/checkpoint_state.hpp>
+#include <trainhook/checkpoint/keep_rule.hpp>
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -106,6 +108,7 @@ class CheckpointDirectory {
 struct RetentionPolicy {
   int max_to_keep = 5;                            ///< 0 keeps all and lists only the newest
   double keep_checkpoint_every_n_hours = 10'000;  ///< keeps the first one of each so many hours permanently
+  std::vector<KeepRule> keep{};                   ///< instead of both, unless it is empty
   bool save_relative_paths = true;                ///< in the state file
 };
 
@@ -147,7 +150,7 @@ class Retention {
   [[nodiscard]] TRAINHOOK_DECL std::vector<std::string> prefixes() const;
 
  private:
-  [[nodiscard]] bool keeps_all() const noexcept { return policy_.max_to_keep == 0; }
+  [[nodiscard]] bool keeps_all() const noexcept { return policy_.keep.empty() && policy_.max_to_keep == 0; }
   [[nodiscard]] TRAINHOOK_DECL double written_at(const std::string& prefix) const;
   TRAINHOOK_DECL void adopt_listed();
 
@@ -158,6 +161,8 @@ class Retention {
 
   TRAINHOOK_DECL void keep(const ListedCheckpoint& newest);  // instead of another one of that name
   TRAINHOOK_DECL void let_go(double now);
+  TRAINHOOK_DECL void follow_rules();
+  [[nodiscard]] TRAINHOOK_DECL const std::vector<std::optional<double>>& values_of(const std::string& prefix);
   TRAINHOOK_DECL void choose(double now);
   TRAINHOOK_DECL void list_and_remove(double now);
 
@@ -165,7 +170,8 @@ class Retention {
   std::string basename_;
   RetentionPolicy policy_;
   CheckpointDirectory::List kept_;
-  CheckpointDirectory::List doomed_;  // listed until they are removed
+  CheckpointDirectory::List doomed_;                                  // listed until they are removed
+  std::map<std::string, std::vector<std::optional<double>>> values_;  // see KeepCandidate
   double last_preserved_;
   bool clock_went_back_ = false;
   bool is_listed_ = true;  // false: the state file differs

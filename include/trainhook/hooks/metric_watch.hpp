@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Better: which values of a metric are better. MetricWatch: tracks the improvement of a published metric, for hooks
-/// that act on it.
+/// MetricWatch: tracks the improvement of a published metric, for hooks that act on it.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +9,13 @@
 #include <string_view>
 #include <utility>
 
-#include <trainhook/core/finite.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/saveable.hpp>
-#include <trainhook/session/hook_services.hpp>
+#include <trainhook/session/metric.hpp>
 
 namespace trainhook {
 
-/// Whether lower values of a metric are better, as for a loss, or higher ones, as for an accuracy.
-enum class Better : std::uint8_t { Lower, Higher };
-
 namespace detail {
-
-/// For names of states.
-[[nodiscard]] inline std::string better_text(Better better) { return better == Better::Lower ? "lower" : "higher"; }
-
-/// True if `value` is better than `best` by more than `min_delta`, or there is no `best`. NaN is never better.
-[[nodiscard]] inline bool is_better(Better better, double value, std::optional<double> best,
-                                    double min_delta = 0) noexcept {
-  if (is_nan(value)) return false;
-  if (!best) return true;
-  return better == Better::Lower ? value < *best - min_delta : value > *best + min_delta;
-}
 
 /// The best value of a metric, and the number of values since that were no improvement. It is part of its hook's state.
 class MetricWatch {

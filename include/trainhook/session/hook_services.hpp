@@ -17,6 +17,7 @@
 #include <trainhook/core/duration.hpp>
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/process_mark.hpp>
+#include <trainhook/session/metric.hpp>
 #include <trainhook/session/peers.hpp>
 #include <trainhook/session/session_ref.hpp>
 
@@ -30,18 +31,6 @@ class SessionRunHook;
 namespace detail {
 class SessionServices;
 }  // namespace detail
-
-/// A value that one hook publishes for the others.
-struct PublishedMetric {
-  std::int64_t step = 0;  ///< the global step that it belongs to
-  double value = 0;
-  bool is_extra = false;  ///< measured outside the period of its evaluation, as at the end of a run: hooks that count
-                          ///< values leave it out, so that they decide the same however often a run is interrupted
-  bool is_kept = true;    ///< in checkpoints; false for what a clock has measured
-};
-
-/// Pairs of name and metric, in no particular order.
-using PublishedMetrics = std::vector<std::pair<std::string, PublishedMetric>>;
 
 /// What a monitored session offers to its hooks. Owned by the session; valid from a hook's `begin` to its `end` or
 /// `abort`.

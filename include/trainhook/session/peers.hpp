@@ -11,19 +11,12 @@
 
 #include <trainhook/core/function_ref.hpp>
 #include <trainhook/core/linkage.hpp>
+#include <trainhook/session/metric.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
 
 class SessionRunHook;
-
-/// A named measure of a model's quality.
-struct Metric {
-  std::string name{};
-  double value = 0;
-};
-
-using Metrics = std::vector<Metric>;
 
 /// The other processes of a job, as the hooks of one of them see them; the monitored session's part is in
 /// monitored/session_peers.hpp. The base class is a job of one process: every answer is the question. Used on the

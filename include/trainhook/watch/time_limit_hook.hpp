@@ -15,7 +15,7 @@ namespace trainhook {
 /// Interrupts a run at the step boundary after which the next step, the last save and the hooks' ends might no longer
 /// fit into the time that is left: the longest step so far (with all that hooks did in it) and twice the longest save
 /// so far are kept free, and the margin. `why_it_ended()` is then `kTimeLimit`; the next run resumes. In a job of
-/// several processes the first one decides for all.
+/// several processes the first one decides for all; if they agree every n steps only, the margin needs room for these.
 ///
 /// Without a limit the hook asks Slurm: `SLURM_JOB_END_TIME`, and since a limit can be changed, `squeue` every ten
 /// minutes. Outside a job of Slurm it says so in the log, and there is no limit.

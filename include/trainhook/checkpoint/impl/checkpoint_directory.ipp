@@ -11,6 +11,9 @@
 #include <iterator>
 #include <limits>
 #include <utility>
+#include <variant>
+
+#include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
@@ -188,7 +191,7 @@ Retention::Retention(FileSystem& file_system, const std::string& save_path, std:
     : directory_(file_system, std::string(parent_path(save_path)), std::move(latest_filename),
                  {.save_relative_paths = policy.save_relative_paths}),
       basename_(base_name(save_path)),
-      policy_(policy),
+      policy_(std::move(policy)),
       last_preserved_(started),
       lists_all_(directory_.lists_all()) {
   adopt_listed();
@@ -213,8 +216,8 @@ void Retention::add(const std::string& prefix, double time) {
 
 void Retention::tidy(double now) noexcept {
   if (kept_.empty() || keeps_all()) return;
-  if (is_listed_ && !directory_.has_records() && kept_.size() <= static_cast<std::size_t>(policy_.max_to_keep)) return;
   try {
+    if (is_listed_ && !directory_.has_records() && too_many(now).empty()) return;
     list_and_remove(now);
   } catch (...) {
     log_warning("checkpoints in {} could not be tidied up, which is tried again at the next save: {}",
@@ -234,16 +237,54 @@ void Retention::list_and_remove(double now) {
   choose(now);
   is_listed_ = false;
   directory_.update(kept_, doomed_, last_preserved_, [this](const ListedCheckpoint& removed) {
-    log_info("Removed {}: max_to_keep is {}.", removed.prefix, policy_.max_to_keep);
+    if (policy_.keep.empty()) {
+      log_info("Removed {}: max_to_keep is {}.", removed.prefix, policy_.max_to_keep);
+    } else {
+      log_info("Removed {}: no rule of `keep` keeps it.", removed.prefix);
+    }
+    values_.erase(removed.prefix);
   });
   is_listed_ = true;
   lists_all_ = true;
+}
+
+const std::vector<std::optional<double>>& Retention::values_of(const std::string& prefix) {
+  const auto [found, is_new] = values_.try_emplace(prefix, policy_.keep.size());
+  std::vector<std::optional<double>>& values = found->second;
+  const auto is_best = [](const KeepRule& rule) { return std::holds_alternative<BestN>(rule); };
+  if (!is_new || std::ranges::none_of(policy_.keep, is_best)) return values;
+  try {
+    const BundleReader reader(prefix, {.file_system = &file_system()});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!is_best(policy_.keep[i])) continue;
+      const std::string& metric = std::get<BestN>(policy_.keep[i]).metric();
+      const std::string step = fmt::format("{}/step/{}", kMetricsState, metric);
+      if (reader.has_tensor(step) && reader.get_tensor(step).scalar<std::int64_t>() == step_of_checkpoint(prefix))
+        values[i] = reader.get_tensor(fmt::format("{}/value/{}", kMetricsState, metric)).scalar<double>();
+    }
+  } catch (const Error& error) {
+    log_warning("the metrics of {} could not be read, so no BestN keeps it: {}", prefix, error);
+  }
+  return values;
+}
+
+void Retention::follow_rules() {
+  std::vector<KeepCandidate> candidates;
+  for (const ListedCheckpoint& kept : kept_) {
+    candidates.push_back(
+        {.step = step_of_checkpoint(kept.prefix).value_or(0), .time = kept.time, .values = values_of(kept.prefix)});
+  }
+  const std::vector<bool> stays = kept_by(policy_.keep, candidates);
+  CheckpointDirectory::List kept;
+  for (std::size_t i = 0; i < kept_.size(); ++i) (stays[i] ? kept : doomed_).push_back(std::move(kept_[i]));
+  kept_ = std::move(kept);
 }
 
 void Retention::choose(double now) {
   for (ListedCheckpoint& kept : kept_) {
     if (!kept.has_stamp) kept.time = (std::min)(kept.time, now);  // a file system's clock may be ahead
   }
+  if (!policy_.keep.empty()) return follow_rules();
   if (last_preserved_ > now) {
     log_warning(
         "state file {}: its last_preserved_timestamp is {:.0f} seconds ahead of the clock, so how much time has passed "

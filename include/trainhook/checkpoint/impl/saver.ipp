@@ -79,6 +79,11 @@ Saver::Saver(SaverOptions options)
     throw InvalidArgumentError("Saver: keep_checkpoint_every_n_hours is {}; it must be above 0",
                                options_.keep_checkpoint_every_n_hours);
   }
+  const SaverOptions defaults;
+  if (!options_.keep.empty() && (options_.max_to_keep != defaults.max_to_keep ||
+                                 options_.keep_checkpoint_every_n_hours != defaults.keep_checkpoint_every_n_hours))
+    throw InvalidArgumentError(
+        "Saver: keep is given, and max_to_keep or keep_checkpoint_every_n_hours; give rules alone, such as LatestN");
   if (options_.shard_bytes == 0) throw InvalidArgumentError("Saver: shard_bytes is 0; it must be above 0");
   state_->started = clock().wall_seconds();
 }
@@ -354,6 +359,7 @@ detail::Retention& Saver::retention(const std::string& save_path, const std::str
         file_system(), save_path, latest_filename,
         detail::RetentionPolicy{.max_to_keep = options_.max_to_keep,
                                 .keep_checkpoint_every_n_hours = options_.keep_checkpoint_every_n_hours,
+                                .keep = options_.keep,
                                 .save_relative_paths = options_.save_relative_paths},
         state_->started.load());
   }

@@ -24,6 +24,7 @@
 #include <trainhook/checkpoint/impl/directory_hold.ipp>
 #include <trainhook/checkpoint/impl/input_checkpoints.ipp>
 #include <trainhook/checkpoint/impl/input_files.ipp>
+#include <trainhook/checkpoint/impl/keep_rule.ipp>
 #include <trainhook/checkpoint/impl/load_checkpoint.ipp>
 #include <trainhook/checkpoint/impl/lock_lease.ipp>
 #include <trainhook/checkpoint/impl/non_finite.ipp>

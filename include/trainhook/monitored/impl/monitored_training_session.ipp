@@ -141,17 +141,20 @@ inline HookList training_hooks(const MonitoredTrainingSessionOptions& options,
 }
 
 // A scaffold takes the saver of this collection.
-inline void use_max_to_keep(Graph& graph, const MonitoredTrainingSessionOptions& options) {
-  if (!options.max_to_keep) return;
+inline void use_keep(Graph& graph, const MonitoredTrainingSessionOptions& options) {
+  if (!options.max_to_keep && options.keep.empty()) return;
+  if (options.max_to_keep && !options.keep.empty())
+    throw InvalidArgumentError(
+        "monitored_training_session: max_to_keep and keep are both given; give the rules alone, with a LatestN");
   if (options.scaffold != nullptr) {
     throw InvalidArgumentError(
-        "monitored_training_session: max_to_keep is {}, and there is a scaffold; give that a Saver with this "
-        "max_to_keep",
-        *options.max_to_keep);
+        "monitored_training_session: {0} is given, and there is a scaffold; give that a Saver with this {0}",
+        options.max_to_keep ? "max_to_keep" : "keep");
   }
-  if (graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers).empty())
-    graph.add_to_collection(graph_keys::kSavers,
-                            make_shared_object<Saver>(SaverOptions{.max_to_keep = *options.max_to_keep}));
+  if (!graph.collection<std::shared_ptr<Saver>>(graph_keys::kSavers).empty()) return;
+  SaverOptions saver{.keep = options.keep};
+  saver.max_to_keep = options.max_to_keep.value_or(saver.max_to_keep);
+  graph.add_to_collection(graph_keys::kSavers, make_shared_object<Saver>(std::move(saver)));
 }
 
 // What is thrown before the session begins reaches the peers, too.
@@ -162,7 +165,7 @@ SessionHandle start_training(Graph& graph, SessionOpener open, const MonitoredTr
     if (peers->is_chief()) refuse_if_interrupted(options.chief_only_hooks);
     peers->expect_same_options(options);
     if (peers->is_chief()) prepare_directory(options);
-    use_max_to_keep(graph, options);
+    use_keep(graph, options);
     const auto scaffold = options.scaffold != nullptr ? options.scaffold : make_shared_object<Scaffold>();
     ChiefSessionCreatorOptions creator_options{.scaffold = scaffold,
                                                .checkpoint_dir = options.checkpoint_dir,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Better: which of two values is the better one.
-#include <trainhook/hooks/metric_watch.hpp>
+#include <trainhook/session/metric.hpp>
 
 #include <limits>
 #include <optional>
