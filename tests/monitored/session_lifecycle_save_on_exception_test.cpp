@@ -46,7 +46,8 @@ struct Training {
     LoopSession loop;
     loop.variable("weight", weight);
     loop.value("loss", [this] { return loss; });
-    CheckpointSaverOptions options{.checkpoint_dir = "run", .save_steps = 10, .save_on_exception = true};
+    CheckpointSaverOptions options{
+        .checkpoint_dir = "run", .save_steps = 10, .save_on_exception = true, .overlap = SaveOverlap::Wait};
     if (is_async) {
       hooks.emplace_back(AsyncCheckpointSaverHook(options));
     } else {
