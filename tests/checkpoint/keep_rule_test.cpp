@@ -36,9 +36,10 @@ using Steps = std::vector<std::int64_t>;
 Steps kept(const Rules& rules, const Steps& steps, const std::vector<std::optional<double>>& values = {}) {
   std::vector<KeepCandidate> all;
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::optional<double> value = i < values.size() ? values[i] : std::nullopt;
     all.push_back({.step = steps[i],
                    .time = 600.0 * static_cast<double>(i + 1),
-                   .values = {rules.size(), i < values.size() ? values[i] : std::nullopt}});
+                   .values = std::vector<std::optional<double>>(rules.size(), value)});
   }
   const std::vector<bool> stays = detail::kept_by(rules, all);
   Steps result;
