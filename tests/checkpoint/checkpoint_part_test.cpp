@@ -106,8 +106,8 @@ struct Joining final : SessionRunHook {
   explicit Joining(std::vector<std::shared_ptr<Recorded>> all) : parts(std::move(all)) {}
   [[nodiscard]] HookPhase phase() const noexcept override { return HookPhase::Save; }
   void begin(Graph& graph) override {
-    offered<CheckpointClaim>(graph).at(0)->parts.assign(parts.begin(), parts.end());
-    graph.add_to_collection(kOffers, std::weak_ptr<CheckpointPart>(parts.back()));
+    graph.offered<CheckpointClaim>().at(0)->parts.assign(parts.begin(), parts.end());
+    graph.offer(std::shared_ptr<CheckpointPart>(parts.back()));
   }
   std::vector<std::shared_ptr<Recorded>> parts;
 };
@@ -206,21 +206,6 @@ TEST_F(CheckpointPartTest, OfASaverAloneIsWrittenBesideTheState) {
   weight = 5;
   saver.restore(loop, "run/m-1");
   EXPECT_EQ(weight, 0);
-}
-
-TEST(Offered, GivesObjectsByTypeAsLongAsTheirOwnersKeepThem) {
-  Graph graph;
-  auto first = std::make_shared<int>(1);
-  const auto second = std::make_shared<int>(2);
-  const auto other = std::make_shared<std::string>("three");
-  graph.add_to_collection(kOffers, std::weak_ptr(first));
-  graph.add_to_collection(kOffers, std::weak_ptr(other));
-  graph.add_to_collection(kOffers, std::weak_ptr(second));
-  EXPECT_EQ(offered<int>(graph), (std::vector<std::shared_ptr<int>>{first, second}));
-  EXPECT_EQ(offered<std::string>(graph), std::vector<std::shared_ptr<std::string>>{other});
-  EXPECT_TRUE(offered<double>(graph).empty());
-  first.reset();
-  EXPECT_EQ(offered<int>(graph), std::vector<std::shared_ptr<int>>{second});
 }
 
 }  // namespace

@@ -146,6 +146,22 @@ TEST(Graph, ChangesItemsInAllCollections) {
   EXPECT_EQ(graph.collection<int>("others"), std::vector<int>{40});
 }
 
+TEST(Graph, OffersObjectsByTypeAsLongAsTheirOwnersKeepThem) {
+  Graph graph;
+  auto first = std::make_shared<int>(1);
+  const auto second = std::make_shared<int>(2);
+  const auto other = std::make_shared<std::string>("three");
+  graph.offer(first);
+  graph.offer(other);
+  graph.offer(second);
+  EXPECT_EQ(graph.offered<int>(), (std::vector<std::shared_ptr<int>>{first, second}));
+  EXPECT_EQ(graph.offered<std::string>(), std::vector<std::shared_ptr<std::string>>{other});
+  EXPECT_TRUE(graph.offered<double>().empty());
+  first.reset();
+  EXPECT_EQ(graph.offered<int>(), std::vector<std::shared_ptr<int>>{second});
+  EXPECT_TRUE(graph.collections().empty());
+}
+
 TEST(Graph, CountsTheSeedsOfRandomNodes) {
   Graph graph;
   EXPECT_EQ(graph.random_seed(), 87654321);

@@ -107,7 +107,7 @@ TEST_F(SessionManagerTest, SkipsWhatAPartExcludes) {
     }
   };
   const std::shared_ptr<detail::CheckpointPart> part = std::make_shared<NotTheLast>();
-  script.graph().add_to_collection(detail::kOffers, std::weak_ptr(part));
+  script.graph().offer(part);
   EXPECT_EQ(step_of(prepare("run")), 2);
 }
 

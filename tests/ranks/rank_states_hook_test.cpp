@@ -36,7 +36,7 @@ struct Rank {
   explicit Rank(const std::shared_ptr<Collective>& ranks) : number(ranks->rank()), rounds(ranks, 60s), hook(rounds) {
     loop.state("number", number);
     detail::HookAccess::attach(hook, services);
-    loop.graph().add_to_collection(detail::kOffers, std::weak_ptr(saver_hook));
+    loop.graph().offer(saver_hook);
     hook.begin(loop.graph());
   }
 

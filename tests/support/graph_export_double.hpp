@@ -30,7 +30,6 @@ class GraphPartDouble final : public detail::CheckpointPart {
   void write_once(SessionRef session, const Saver& /*saver*/, const detail::CheckpointClaim& claim,
                   HookServices& services) override {
     const std::string names = names_of_nodes(session.graph());
-    services.file_system().make_directories(claim.directory);
     if (claim.save_graph_def) write_file_atomically(services.file_system(), claim.directory + "/graph.pbtxt", names);
     services.writers().at(claim.directory).add_graph(names);
     services.writers().at(claim.directory).add_meta_graph(meta_graph_double(session.graph()));

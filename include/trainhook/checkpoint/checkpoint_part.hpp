@@ -14,7 +14,6 @@
 
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/tensor.hpp>
-#include <trainhook/graph/graph.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 namespace trainhook {
@@ -41,8 +40,8 @@ struct SaveMoment {
 };
 
 /// What belongs to the checkpoints of one saver hook beside the session's state and the graph's saveables: an input's
-/// position, the shares of other processes. It joins the list of a CheckpointClaim; in `kOffers` of the graph, it is
-/// asked about each candidate of a restore. Called on the loop's thread.
+/// position, the shares of other processes. It joins the list of a CheckpointClaim; offered in the graph, it is asked
+/// about each candidate of a restore. Called on the loop's thread.
 class CheckpointPart {
  public:
   /// What the part gives to one save, as it was when it was taken. Lives until the save has ended; if it is destroyed
@@ -117,18 +116,6 @@ class CheckpointPart {
 };
 
 using TakenParts = CheckpointPart::TakenParts;
-
-/// The collection of a graph for what its hooks offer to others and to savers, as weak pointers.
-inline constexpr std::string_view kOffers = "offers";
-
-/// The objects of type `T` that are offered and still there, oldest first.
-template <class T>
-[[nodiscard]] std::vector<std::shared_ptr<T>> offered(const Graph& graph) {
-  std::vector<std::shared_ptr<T>> objects;
-  for (const std::weak_ptr<T>& offer : graph.collection<std::weak_ptr<T>>(kOffers))
-    if (auto object = offer.lock()) objects.push_back(std::move(object));
-  return objects;
-}
 
 /// Values that are at hand.
 class ExtraEntries final : public CheckpointPart::Taken {

@@ -13,6 +13,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <typeindex>
+#include <typeinfo>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -132,6 +134,24 @@ class Graph {
     return collections_;
   }
 
+  /// Offers an object of this process to hooks and savers of the graph, as long as its owner keeps it.
+  template <class T>
+  void offer(const std::shared_ptr<T>& object) {
+    std::erase_if(offers_, [](const auto& other) { return other.second.expired(); });
+    offers_.emplace_back(typeid(T), object);
+  }
+
+  /// The objects of type `T` that are offered, oldest first.
+  template <class T>
+  [[nodiscard]] std::vector<std::shared_ptr<T>> offered() const {
+    std::vector<std::shared_ptr<T>> objects;
+    for (const auto& [type, offer] : offers_) {
+      if (type != typeid(T)) continue;
+      if (const auto object = offer.lock()) objects.push_back(std::static_pointer_cast<T>(object));
+    }
+    return objects;
+  }
+
   /// No node can be added after this call. A second call does nothing.
   void finalize() noexcept { finalized_ = true; }
   void unfinalize() noexcept { finalized_ = false; }
@@ -198,6 +218,7 @@ class Graph {
   std::unordered_map<std::string, Node*> by_name_;
   std::map<std::string, std::size_t> used_names_;  // in lower case, with the last number that was appended to each
   std::map<std::string, std::vector<std::any>, std::less<>> collections_;
+  std::vector<std::pair<std::type_index, std::weak_ptr<void>>> offers_;
   std::string scope_;
   std::vector<Operation> controls_;      // new nodes run after these
   std::int64_t random_seed_ = 87654321;  // TensorFlow's default if only the node has a seed

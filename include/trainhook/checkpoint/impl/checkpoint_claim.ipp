@@ -85,7 +85,7 @@ std::shared_ptr<DirectoryHold> take_directory(SessionServices& services, const C
 
 std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, SessionServices& services, CheckpointClaim wanted) {
   const std::string directory = plain_path(wanted.directory);
-  for (const std::shared_ptr<CheckpointClaim>& held : offered<CheckpointClaim>(graph)) {
+  for (const std::shared_ptr<CheckpointClaim>& held : graph.offered<CheckpointClaim>()) {
     if (plain_path(held->directory) != directory) continue;
     throw InvalidArgumentError(
         "two hooks save checkpoints into '{}': {} (checkpoint_basename {}) and {} (checkpoint_basename {}); leave one "
@@ -95,7 +95,7 @@ std::shared_ptr<CheckpointClaim> claim_checkpoints(Graph& graph, SessionServices
   }
   wanted.hold = take_directory(services, wanted);
   auto claim = make_shared_object<CheckpointClaim>(std::move(wanted));
-  graph.add_to_collection(kOffers, std::weak_ptr(claim));
+  graph.offer(claim);
   return claim;
 }
 

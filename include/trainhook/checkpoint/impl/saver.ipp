@@ -97,7 +97,7 @@ void Saver::use(FileSystem& file_system, Clock& clock) {
 
 std::vector<std::string> Saver::tensors_of_others(const Graph& graph) const {
   std::vector<std::string> tensors;
-  for (const auto& offered : detail::offered<detail::TensorsOfOthers>(graph)) tensors = offered->names;
+  for (const auto& offered : graph.offered<detail::TensorsOfOthers>()) tensors = offered->names;
   if (tensors.empty() ||
       (options_.var_list.empty() && std::ranges::find(options_.kinds, StateKind::Variable) != options_.kinds.end()))
     return tensors;

@@ -122,7 +122,7 @@ class CheckpointEvaluator final : public SessionRunHook, public CheckpointSaverL
     due_.reset();
     if (why != TakenFor::Interruption) {
       last_save_ = global_step;
-    } else if (const auto savers = offered<CheckpointClaim>(graph); !savers.empty() && savers.front()->save_steps) {
+    } else if (const auto savers = graph.offered<CheckpointClaim>(); !savers.empty() && savers.front()->save_steps) {
       due_ = last_save_ + *savers.front()->save_steps;  // of the one that has this listener
     }
     const EvalHistory evaluated = history();

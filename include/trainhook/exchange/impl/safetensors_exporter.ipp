@@ -73,7 +73,7 @@ SafetensorsExporter::SafetensorsExporter(std::string path, SafetensorsOptions op
 
 bool SafetensorsExporter::after_save(SessionRef session, std::int64_t global_step) {
   state_->attempt("the newest checkpoint", [&] {
-    const auto claims = detail::offered<detail::CheckpointClaim>(session.graph());
+    const auto claims = session.graph().offered<detail::CheckpointClaim>();
     if (claims.size() != 1)
       throw FailedPreconditionError("{} hooks of this session save the model, and an exporter needs one",
                                     claims.size());

@@ -22,7 +22,7 @@ namespace trainhook::detail {
 /// The hook that saves the model, of several the one that saves into the session's directory; null: there is none.
 inline std::shared_ptr<CheckpointClaim> claim_beside(const Graph& graph, const std::string& directory,
                                                      const std::string& of_session) {
-  const auto claims = offered<CheckpointClaim>(graph);
+  const auto claims = graph.offered<CheckpointClaim>();
   if (claims.size() == 1) return claims.front();
   if (!directory.empty()) return nullptr;
   const auto own = std::ranges::find_if(claims, [&](const auto& claim) { return claim->directory == of_session; });

@@ -58,10 +58,10 @@ void CheckpointInputPipelineHook::begin(Graph& graph) {
   files_ = std::make_shared<detail::InputCheckpoints>(
       services().file_system(), options_.checkpoint_basename, options_.latest_filename,
       detail::InputFiles::Process{.number = peers.process(), .count = peers.num_processes()});
-  graph.add_to_collection(detail::kOffers, std::weak_ptr(files_));
+  graph.offer(files_);
   if (detail::external_state_policy(graph) != options_.external_state_policy)
     graph.add_to_collection(detail::kExternalStatePolicies, options_.external_state_policy);
-  graph.add_to_collection(detail::kOffers, std::weak_ptr<detail::CheckpointPart>(files_));
+  graph.offer(std::shared_ptr<detail::CheckpointPart>(files_));
   is_following_ = false;
 }
 
@@ -140,7 +140,7 @@ void CheckpointInputPipelineHook::check_iterators(const Graph& graph) const {
 }
 
 std::shared_ptr<detail::CheckpointClaim> CheckpointInputPipelineHook::find_claim(const Graph& graph) const {
-  const auto claims = detail::offered<detail::CheckpointClaim>(graph);
+  const auto claims = graph.offered<detail::CheckpointClaim>();
   std::shared_ptr<detail::CheckpointClaim> found;
   for (const auto& claim : claims) {
     if (!options_.checkpoint_dir.empty() &&

@@ -270,7 +270,7 @@ void SessionHooks::begin(Graph& graph) {
       throw;
     }
   }
-  if (states_ != nullptr) states_->set_warns_of_missing_hooks(!offered<CheckpointClaim>(graph).empty());
+  if (states_ != nullptr) states_->set_warns_of_missing_hooks(!graph.offered<CheckpointClaim>().empty());
 }
 
 void SessionHooks::end(SessionRef session, std::vector<std::exception_ptr>& errors) {

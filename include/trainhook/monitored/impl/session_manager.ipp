@@ -56,12 +56,12 @@ std::vector<std::string> report_uninitialized_variables(SessionRef session, bool
 namespace trainhook::detail {
 
 // Whether a hook saves the session: then it trains on.
-inline bool is_saved(SessionRef session) { return !offered<CheckpointClaim>(session.graph()).empty(); }
+inline bool is_saved(SessionRef session) { return !session.graph().offered<CheckpointClaim>().empty(); }
 
 std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const Graph& graph,
                                                 const std::string& directory) {
   std::vector<std::string> candidates = read_from_device([&] { return checkpoint_candidates(file_system, directory); });
-  const auto parts = offered<CheckpointPart>(graph);
+  const auto parts = graph.offered<CheckpointPart>();
   std::erase_if(candidates, [&](const std::string& prefix) {
     return std::ranges::any_of(parts, [&](const auto& part) { return part->is_mine(prefix); });
   });
@@ -70,7 +70,7 @@ std::vector<std::string> restorable_checkpoints(FileSystem& file_system, const G
 
 // The reason of the first part that excludes the checkpoint.
 inline std::optional<std::string> why_excluded(const Graph& graph, const std::string& prefix) {
-  for (const auto& part : offered<CheckpointPart>(graph)) {
+  for (const auto& part : graph.offered<CheckpointPart>()) {
     if (std::optional<std::string> reason = part->why_not(prefix)) return reason;
   }
   return std::nullopt;

@@ -155,7 +155,7 @@ class RankSessionCreator::RestoredByAll final : public CheckpointPart {
 
 OwnedSession RankSessionCreator::create_as_chief() {
   const std::shared_ptr<CheckpointPart> of_all = std::make_shared<RestoredByAll>(*this);
-  if (rounds_.size() > 1) graph_->add_to_collection(kOffers, std::weak_ptr(of_all));
+  if (rounds_.size() > 1) graph_->offer(of_all);
   std::string start;
   const auto open = [&] {
     OwnedSession opened = open_();
@@ -210,7 +210,7 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
     if (has_elements && reader.has_tensor(part.full_name) && reader.entry(part.full_name).shape == full_shape_of(part))
       reader.get_tensor(part.full_name, region_of(part), {});
   }
-  for (const auto& part : offered<CheckpointPart>(*graph_)) {
+  for (const auto& part : graph_->offered<CheckpointPart>()) {
     if (auto why = part->why_not(prefix)) return *std::move(why);
   }
   return {};
@@ -218,17 +218,17 @@ std::string RankSessionCreator::why_damaged(const std::string& prefix) const try
 
 std::vector<std::string> RankSessionCreator::saver_directories() const {
   std::vector<std::string> directories;
-  for (const auto& saver : offered<CheckpointClaim>(*graph_)) directories.push_back(saver->directory);
+  for (const auto& saver : graph_->offered<CheckpointClaim>()) directories.push_back(saver->directory);
   return directories;
 }
 
 void RankSessionCreator::offer_savers(const std::vector<std::string>& directories) {
   savers_.clear();
-  if (offered<InputCheckpoints>(*graph_).empty()) return;
+  if (graph_->offered<InputCheckpoints>().empty()) return;
   for (const std::string& directory : directories) {
     savers_.push_back(std::make_shared<CheckpointClaim>(
         CheckpointClaim{.directory = directory, .hook = "saver of rank 0", .directory_lock = DirectoryLock::None}));
-    graph_->add_to_collection(kOffers, std::weak_ptr(savers_.back()));
+    graph_->offer(savers_.back());
   }
 }
 

@@ -90,10 +90,10 @@ void RankStatesHook::follow(const Votes& all) noexcept {
 void RankStatesHook::begin(Graph& graph) {
   has_global_step_ = get_global_step(graph).has_value();
   if (rounds_.size() == 1) return;
-  graph.add_to_collection(kOffers, std::weak_ptr(tensors_));
+  graph.offer(tensors_);
   if (!rounds_.is_chief()) return;
   const std::shared_ptr<CheckpointPart> part(std::shared_ptr<void>(), this);  // a session's hooks outlive its claims
-  for (const auto& saver : offered<CheckpointClaim>(graph)) saver->parts.push_back(part);
+  for (const auto& saver : graph.offered<CheckpointClaim>()) saver->parts.push_back(part);
 }
 
 RankAnswer RankStatesHook::answer_to(const std::string& order) {
@@ -107,7 +107,7 @@ RankAnswer RankStatesHook::answer_to(const std::string& order) {
   }
   RankReplyMessage reply{.variables = digests_of(session_, own_step()), .is_at_end_of_input = is_at_end_of_input_};
   if (asked.order == RankOrder::States) reply.state = rank_state_bytes(state_of_rank(session_));
-  if (const auto files = offered<InputCheckpoints>(session_.graph()); !files.empty() && !rounds_.is_chief())
+  if (const auto files = session_.graph().offered<InputCheckpoints>(); !files.empty() && !rounds_.is_chief())
     reply.input = rank_state_bytes(
         {{.entries = files.front()->give(session_, reply.variables.step, services().restored_from())}});
   return {.bytes = message_bytes(reply)};
