@@ -38,7 +38,7 @@ class RankShardsTest : public ::testing::Test {
 
   /// As the chief's commit does.
   void add(PartsOfOthers& parts) {
-    BundleWriter writer(parts.save().prefix, {.file_system = &disk, .part = parts.data_file()});
+    BundleWriter writer(parts.save().prefix, {.file_system = &disk, .part = *parts.data_file()});
     parts.add_to(writer);
     writer.finish();
   }

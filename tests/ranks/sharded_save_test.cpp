@@ -113,7 +113,7 @@ TEST(ShardOfRank, SaysWhatWentWrongWhenItIsTaken) {
 TEST(PartsOfOthers, AreAddedOnAnyThreadByTheFirstWord) {
   testing::MemoryFileSystem disk;
   const auto order = [&](PartsOfOthers& parts) {
-    BundleWriter writer("run/m-1", {.file_system = &disk, .part = parts.data_file()});
+    BundleWriter writer("run/m-1", {.file_system = &disk, .part = *parts.data_file()});
     parts.add_to(writer);
     writer.finish();
   };
@@ -133,7 +133,7 @@ TEST(PartsOfOthers, AreAddedOnAnyThreadByTheFirstWord) {
 
   PartsOfOthers fetched({.prefix = "run/m-1", .suffix = ".tempstate8", .names = {{}, {"a"}}}, disk);
   fetched.fetch_by([&] { fetched.fail(std::make_exception_ptr(CancelledError("no"))); });
-  BundleWriter writer("run/m-2", {.file_system = &disk, .part = fetched.data_file()});
+  BundleWriter writer("run/m-2", {.file_system = &disk, .part = *fetched.data_file()});
   EXPECT_THROW(fetched.add_to(writer), CancelledError);
 }
 

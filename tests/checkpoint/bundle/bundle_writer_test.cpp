@@ -418,8 +418,8 @@ const detail::BundlePart kOthers{.suffix = ".tempstate7", .number = 1, .count = 
 
 TEST(BundleWriter, PartsOfSeveralWritersAreOneCheckpoint) {
   MemoryFileSystem disk;
-  BundleWriter chief("run/m-2", {.file_system = &disk, .part = &kChiefs});
-  BundleWriter other("run/m-2", {.file_system = &disk, .part = &kOthers});
+  BundleWriter chief("run/m-2", {.file_system = &disk, .part = kChiefs});
+  BundleWriter other("run/m-2", {.file_system = &disk, .part = kOthers});
   chief.add("a", Tensor::of<float>({1, 2}));
   other.add("w", Tensor::of<float>({2, 3}));
   chief.add_slice("rows", Shape{2}, TensorSlice{TensorSlice::Extent{0, 1}}, Tensor::of<float>({5}));
@@ -442,7 +442,7 @@ TEST(BundleWriter, PartsOfSeveralWritersAreOneCheckpoint) {
 TEST(BundleWriter, APartThatIsNotTakenIsRemovedWithItsWriter) {
   MemoryFileSystem disk;
   {
-    BundleWriter other("run/m-2", {.file_system = &disk, .part = &kOthers});
+    BundleWriter other("run/m-2", {.file_system = &disk, .part = kOthers});
     other.add("w", Tensor::of<float>({2, 3}));
     static_cast<void>(other.finish_part());
     EXPECT_TRUE(has_temporaries(disk));
@@ -453,8 +453,8 @@ TEST(BundleWriter, APartThatIsNotTakenIsRemovedWithItsWriter) {
 TEST(BundleWriter, APartWhoseFileIsElsewhereIsNamed) {
   MemoryFileSystem disk;
   MemoryFileSystem elsewhere;
-  BundleWriter chief("run/m-2", {.file_system = &disk, .part = &kChiefs});
-  BundleWriter other("run/m-2", {.file_system = &elsewhere, .part = &kOthers});
+  BundleWriter chief("run/m-2", {.file_system = &disk, .part = kChiefs});
+  BundleWriter other("run/m-2", {.file_system = &elsewhere, .part = kOthers});
   other.add("w", Tensor::of<float>({2, 3}));
   try {
     chief.add_part(1, other.finish_part());
@@ -470,12 +470,12 @@ TEST(BundleWriter, APartWhoseFileIsElsewhereIsNamed) {
 
 TEST(BundleWriter, AChiefThatFailsRemovesThePartsOfTheOthers) {
   MemoryFileSystem disk;
-  BundleWriter other("run/m-2", {.file_system = &disk, .part = &kOthers});
+  BundleWriter other("run/m-2", {.file_system = &disk, .part = kOthers});
   other.add("w", Tensor::of<float>({2, 3}));
   const std::string index = other.finish_part();
   other.release();
   {
-    BundleWriter chief("run/m-2", {.file_system = &disk, .part = &kChiefs});
+    BundleWriter chief("run/m-2", {.file_system = &disk, .part = kChiefs});
     chief.add("w", Tensor::of<float>({1, 2}));
     EXPECT_THROW(chief.add_part(2, index), InvalidArgumentError) << "there are two";
     EXPECT_THROW(chief.add_part(1, index.substr(1)), DataLossError);

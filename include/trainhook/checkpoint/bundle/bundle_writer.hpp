@@ -33,7 +33,7 @@ namespace detail {
 
 /// One part of a checkpoint that several processes write, each its data file in the same directory.
 struct BundlePart {
-  std::string suffix{};      ///< the ending of the temporary names of all parts
+  std::string suffix{};      ///< the ending of the temporary names of all parts; empty: a new one, for one part
   std::uint32_t number = 0;  ///< number 0 commits the checkpoint with all parts
   std::uint32_t count = 1;
   bool may_have_gaps = false;  ///< other parts have regions of tensors, and some elements may be in no part
@@ -58,9 +58,8 @@ struct BundleWriterOptions {
   /// Slices of a tensor may lack some of its elements: a warning instead of an error.
   bool may_have_gaps = false;
 
-  /// The part of this writer, if several processes write the checkpoint; each writes one data file. Must outlive the
-  /// writer.
-  const detail::BundlePart* part = nullptr;
+  /// The part of this writer, if several processes write the checkpoint; each writes one data file.
+  detail::BundlePart part{};
 };
 
 /// Writes one checkpoint. `add` writes tensors directly from their buffers to a temporary file; `finish` commits. A
@@ -131,7 +130,7 @@ class BundleWriter {
     throw;
   }
 
-  [[nodiscard]] bool commits() const noexcept { return options_.part == nullptr || options_.part->number == 0; }
+  [[nodiscard]] bool commits() const noexcept { return options_.part.number == 0; }
   TRAINHOOK_DECL void expect_open() const;
   TRAINHOOK_DECL void check_name(const std::string& name) const;
   TRAINHOOK_DECL void expect_complete() const;
@@ -162,7 +161,7 @@ class BundleWriter {
     if (entries_.size() == before)
       throw InvalidArgumentError("tensor {} was added to checkpoint {} before", key, prefix_);
     or_abandon([&] {
-      if (options_.part == nullptr && options_.shard_bytes > 0 && offset_ >= options_.shard_bytes) {
+      if (options_.part.count == 1 && options_.shard_bytes > 0 && offset_ >= options_.shard_bytes) {
         finish_shard();
         begin_shard(shards_);
       }

@@ -205,7 +205,7 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
                  .shard_bytes = options_.sharded ? options_.shard_bytes : 0,
                  .expected_bytes = snapshot.bytes,
                  .may_have_gaps = !snapshot.slices.own().empty() || (own_file != nullptr && own_file->may_have_gaps),
-                 .part = own_file});
+                 .part = own_file != nullptr ? *own_file : detail::BundlePart()});
     const auto add = [&](const std::string& name, const Tensor& tensor) {
       if (options_.refuse_non_finite) detail::expect_finite(name, elements_of(tensor), prefix);
       snapshot.slices.add(writer, name, tensor);
@@ -250,7 +250,7 @@ std::string Saver::commit(const Snapshot& snapshot, const SaveRequest& request, 
   return prefix;
 }
 
-// Other names below `_trainhook/` are of what others add to a checkpoint, such as the state of ranks.
+// Other names below `_trainhook/` are of what others add to a checkpoint.
 void Saver::set_left_over(const CheckpointContents& contents, std::vector<std::string> taken) const {
   std::ranges::sort(taken);
   std::vector<std::string> names = options_.var_list.empty() ? contents.names() : std::vector<std::string>();

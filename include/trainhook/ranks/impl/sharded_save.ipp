@@ -152,7 +152,7 @@ ShardOfRank::ShardOfRank(SessionRef session, const ShardedSave& save, int rank, 
 std::string ShardOfRank::write(SessionRef session, const ShardedSave& save, const VariableSlices& slices,
                                const Values& values, FileSystem& file_system) {
   writer_ =
-      std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = &part_});
+      std::make_unique<BundleWriter>(save.prefix, BundleWriterOptions{.file_system = &file_system, .part = part_});
   for (const auto& [name, later] : values) {
     const StateMemory present = later ? StateMemory() : session.memory(name);
     Tensor value;

@@ -22,10 +22,10 @@ namespace trainhook {
 
 BundleWriter::BundleWriter(std::string prefix, BundleWriterOptions options)
     : prefix_(std::move(prefix)),
-      options_(options),
-      file_system_(detail::given_or_posix(options.file_system)),
+      options_(std::move(options)),
+      file_system_(detail::given_or_posix(options_.file_system)),
       directory_(parent_path(prefix_)),
-      temporary_suffix_(options_.part != nullptr ? options_.part->suffix : detail::bundle_temporary_suffix()) {
+      temporary_suffix_(options_.part.suffix.empty() ? detail::bundle_temporary_suffix() : options_.part.suffix) {
   const std::string_view base = base_name(prefix_);
   if (base.empty() || base.find_first_of("*?[]\\") != std::string_view::npos) {
     throw InvalidArgumentError("checkpoint prefix {} must end in a name without any of * ? [ ] \\", prefix_);
@@ -37,9 +37,9 @@ BundleWriter::BundleWriter(std::string prefix, BundleWriterOptions options)
     refuse_existing();
   }
   or_abandon([&] {
-    for (std::uint32_t other = 1; commits() && options_.part != nullptr && other < options_.part->count; ++other)
+    for (std::uint32_t other = 1; commits() && other < options_.part.count; ++other)
       temporaries_.push_back(temporary_shard(other));
-    begin_shard(options_.part != nullptr ? options_.part->number : 0);
+    begin_shard(options_.part.number);
   });
 }
 
@@ -125,13 +125,13 @@ std::string BundleWriter::finish_part() {
   return or_abandon([&] {
     finish_shard();
     state_ = State::Written;
-    return build_index(options_.part->count);
+    return build_index(options_.part.count);
   });
 }
 
 void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
   expect_open();
-  if (options_.part == nullptr || options_.part->number != 0 || number != shards_ || number >= options_.part->count) {
+  if (!commits() || number != shards_ || number >= options_.part.count) {
     throw InvalidArgumentError("checkpoint {}: part {} cannot be added; the writer of part 0 takes the others in order",
                                prefix_, number);
   }
@@ -145,7 +145,7 @@ void BundleWriter::add_part(std::uint32_t number, std::string_view index) {
   const detail::TableReader table(std::string(index), what);
   table.for_each([&](std::string_view key, std::string_view value) {
     if (key.empty()) return;
-    BundleEntry entry = detail::decode_bundle_entry(value, key, options_.part->count, what);
+    BundleEntry entry = detail::decode_bundle_entry(value, key, options_.part.count, what);
     if (entry.slices.empty() && entry.shard_id != number)
       throw DataLossError("{} says that tensor {} is in part {}", what, key, entry.shard_id);
     add_entry(std::string(key), entry);
@@ -185,9 +185,9 @@ void BundleWriter::check_bytes(const std::string& name, const StateMemory& eleme
 }
 
 void BundleWriter::expect_complete() const {
-  if (options_.part != nullptr && shards_ != options_.part->count) {
+  if (options_.part.count > 1 && shards_ != options_.part.count) {
     throw FailedPreconditionError("{} of the {} parts of checkpoint {} are there; add the others before finish()",
-                                  shards_, options_.part->count, prefix_);
+                                  shards_, options_.part.count, prefix_);
   }
   for (const auto& [name, entry] : entries_) {
     if (entry.slices.empty()) continue;
