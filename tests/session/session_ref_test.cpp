@@ -50,16 +50,16 @@ TEST(SessionRef, PassesEverythingOnToTheEngine) {
   EXPECT_EQ(engine.take(), "load a\nload b\nclose\n");
 }
 
-TEST(SessionRef, TellsTheRankToAnEngineThatAsks) {
-  struct Ranked : Engine {
-    void set_rank(int rank, int size) { told = {rank, size}; }
+TEST(SessionRef, TellsItsShareOfRandomNumbersToAnEngineThatDrawsThem) {
+  struct Draws : Engine {
+    void draw_share(int number, int count) { told = {number, count}; }
     std::vector<int> told{};
   };
-  Ranked ranked;
-  SessionRef(ranked).set_rank(2, 3);
-  EXPECT_EQ(ranked.told, (std::vector{2, 3}));
+  Draws draws;
+  SessionRef(draws).draw_share(2, 3);
+  EXPECT_EQ(draws.told, (std::vector{2, 3}));
   Engine engine;
-  EXPECT_NO_THROW(SessionRef(engine).set_rank(2, 3));
+  EXPECT_NO_THROW(SessionRef(engine).draw_share(2, 3));
 }
 
 TEST(SessionRef, AsksForDeferredValuesWhereTheEngineHasThem) {

@@ -83,9 +83,9 @@ class GraphSession : public RunForms<GraphSession, false> {
   /// fit. After an error, nothing has changed.
   TRAINHOOK_DECL void load(std::span<const NamedTensor> entries);
 
-  /// Makes random ops draw the numbers of this rank of a job, except those that compute initial values. Call it before
-  /// the first step; only the first call has an effect.
-  TRAINHOOK_DECL void set_rank(int rank, int size);
+  /// Makes random ops draw the share `number` of the numbers that `count` sessions draw together, except those that
+  /// compute initial values. Call it before the first step; only the first call has an effect.
+  TRAINHOOK_DECL void draw_share(int number, int count);
 
   /// Ends the session: later runs throw FailedPreconditionError, and runs that wait for a queue CancelledError. May be
   /// called repeatedly, and during runs.
@@ -107,7 +107,7 @@ class GraphSession : public RunForms<GraphSession, false> {
   [[nodiscard]] TRAINHOOK_DECL std::unique_ptr<detail::Plan> make_plan(const RunRequest& request);
   TRAINHOOK_DECL static void check_feed(const Feed& feed);
   TRAINHOOK_DECL NodeState& state_of_node(const Node& node, const KernelDef* def);
-  TRAINHOOK_DECL void tell_rank(const Node& node, NodeState& state);
+  TRAINHOOK_DECL void tell_share(const Node& node, NodeState& state);
 
   /// Looks at the nodes that were added since the last time.
   TRAINHOOK_DECL void discover();
@@ -133,8 +133,8 @@ class GraphSession : public RunForms<GraphSession, false> {
   std::size_t next_ = 0;  // in saved_: the name to try first, because names mostly come in order
   std::size_t discovered_ = 0;
   std::size_t num_global_variables_ = 0;
-  int rank_ = 0;
-  int num_ranks_ = 1;
+  int share_ = 0;  // of random numbers
+  int num_shares_ = 1;
   std::unordered_set<const Node*> initial_;  // the nodes that initial values are computed from; for several ranks
   std::size_t searched_ = 0;                 // the size of the graph when `initial_` was found
 };

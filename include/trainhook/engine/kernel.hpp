@@ -45,9 +45,9 @@ class NodeState {
     return [] {};
   }
 
-  /// Tells the rank of this session in a job: the node must draw other numbers than on the other ranks. Not called for
-  /// a node that computes initial values, which are the same on all ranks.
-  virtual void set_rank(int /*rank*/, int /*size*/) {}
+  /// `count` sessions train one model, and the node must draw other numbers than in the others. Not called for a node
+  /// that computes initial values, which are the same in all.
+  virtual void draw_share(int /*number*/, int /*count*/) {}
 
   /// Wakes every run that waits here, and lets none wait from then on. Called from any thread when the session is
   /// closed.

@@ -33,7 +33,7 @@ struct SessionTable {
   StateMemory (*memory)(void*, std::string_view);
   void (*load_or_fill)(void*, std::span<const NamedTensor>, FillMemory);
   std::function<Tensor()> (*deferred_value)(void*, std::string_view);
-  void (*set_rank)(void*, int rank, int size);
+  void (*draw_share)(void*, int number, int count);
   std::string_view (*kernel_width)(void*);
   const GraphExport* (*graph_export)(void*);
 };
@@ -78,8 +78,8 @@ inline constexpr SessionTable kSessionTable{
           return session.deferred_value(name);
         }),
     if_it_has<S, void, int, int>(
-        [](auto& session, int rank, int size) requires requires { session.set_rank(rank, size); } {
-          session.set_rank(rank, size);
+        [](auto& session, int number, int count) requires requires { session.draw_share(number, count); } {
+          session.draw_share(number, count);
         }),
     if_it_has<S, std::string_view>(
         [](auto& session) requires requires { session.kernel_width(); } { return session.kernel_width(); }),
@@ -133,10 +133,10 @@ class SessionRef : public RunForms<SessionRef, true> {
     return table_->deferred_value(session_, name);
   }
 
-  /// For an engine that draws random numbers: called before the first step of a session of a job of several ranks, from
-  /// when on the engine draws the numbers of that rank.
-  void set_rank(int rank, int size) const {
-    if (table_->set_rank != nullptr) table_->set_rank(session_, rank, size);
+  /// For an engine that draws random numbers: called before the first step if `count` sessions train one model, so that
+  /// each draws other numbers. This one is number `number`.
+  void draw_share(int number, int count) const {
+    if (table_->draw_share != nullptr) table_->draw_share(session_, number, count);
   }
 
   /// For an engine that chooses its code by the processor: the name of the choice, such as "avx2"; empty if there is

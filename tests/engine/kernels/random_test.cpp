@@ -101,7 +101,7 @@ std::vector<std::vector<T>> draws_of(const std::string& type, int ranks, std::in
                                    .outputs = {{dtype_of<T>, PartialShape{kUnknownDim, 3}}}})
                              .output();
     GraphSession session(graph, {.kernels = {kernels::random()}});
-    session.set_rank(rank, ranks);
+    session.draw_share(rank, ranks);
     for (std::vector<T>& run : runs) {
       const Tensor part = session.run(drawn);
       run.insert(run.end(), part.data<T>().begin(), part.data<T>().end());
@@ -134,8 +134,8 @@ TEST_F(RandomKernelsTest, TheStateOfARankIsThatOfAllIfItDrawsRows) {
   const std::vector<std::string> name{"_trainhook/random/RandomUniform"};
   GraphSession first(graph_, {.kernels = {kernels::random()}});
   GraphSession second(graph_, {.kernels = {kernels::random()}});
-  first.set_rank(0, 2);
-  second.set_rank(1, 2);
+  first.draw_share(0, 2);
+  second.draw_share(1, 2);
   const Tensor drawn = first.run(uniform);
   EXPECT_NE(second.run(uniform), drawn);
   EXPECT_EQ(first.snapshot(name).front().tensor, second.snapshot(name).front().tensor);
@@ -149,7 +149,7 @@ TEST_F(RandomKernelsTest, WhatGivesAVariableItsFirstValueIsTheSameOnAllRanks) {
     const Variable local = make_variable("local", random_uniform(graph, Shape{4}, {.seed = 2}),
                                          {.trainable = false, .collections = {"mine"}});
     EigenSession session(graph);
-    if (is_told_before) session.set_rank(rank, ranks);
+    if (is_told_before) session.draw_share(rank, ranks);
     session.run({weights.initializer, local.initializer});
     return session.run({weights.read, local.read});
   };

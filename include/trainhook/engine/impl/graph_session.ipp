@@ -93,12 +93,12 @@ void GraphSession::load(std::span<const NamedTensor> entries) {
   for (const std::function<void()>& commit : commits) commit();
 }
 
-void GraphSession::set_rank(int rank, int size) {
+void GraphSession::draw_share(int number, int count) {
   const std::scoped_lock lock(mutex_);
-  if (num_ranks_ > 1) return;
-  rank_ = rank;
-  num_ranks_ = size;
-  for (const auto& [node, state] : states_) tell_rank(*node, *state);
+  if (num_shares_ > 1) return;
+  share_ = number;
+  num_shares_ = count;
+  for (const auto& [node, state] : states_) tell_share(*node, *state);
 }
 
 void GraphSession::close() noexcept {
@@ -175,17 +175,17 @@ NodeState& GraphSession::state_of_node(const Node& node, const KernelDef* def) {
     } else {
       state = def->make_state(node, seed_);
     }
-    tell_rank(node, *state);
+    tell_share(node, *state);
     if (closed_.load(std::memory_order_acquire)) state->cancel();
   }
   return *state;
 }
 
-void GraphSession::tell_rank(const Node& node, NodeState& state) {
-  if (num_ranks_ == 1) return;
+void GraphSession::tell_share(const Node& node, NodeState& state) {
+  if (num_shares_ == 1) return;
   if (searched_ != graph_.size()) initial_ = detail::nodes_of_initial_values(graph_);
   searched_ = graph_.size();
-  if (!initial_.contains(&node)) state.set_rank(rank_, num_ranks_);
+  if (!initial_.contains(&node)) state.draw_share(share_, num_shares_);
 }
 
 void GraphSession::discover() {

@@ -21,7 +21,7 @@ BroadcastGlobalVariablesHook::BroadcastGlobalVariablesHook(const Communicator& c
 }
 
 void BroadcastGlobalVariablesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
-  session.set_rank(ranks_->rank(), ranks_->size());
+  session.draw_share(ranks_->rank(), ranks_->size());
   trainhook::detail::share_variables(session, ranks_->rank() == root_rank_, [&](std::string bytes) {
     try {
       return ranks_->broadcast(std::move(bytes), root_rank_, max_wait_);

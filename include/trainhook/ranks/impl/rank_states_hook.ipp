@@ -302,7 +302,7 @@ void RankStatesHook::meet(std::int64_t next_save) {
 
 void RankStatesHook::after_create_session(SessionRef session, Coordinator& /*coordinator*/) {
   session_ = session;
-  session_.set_rank(rounds_.rank(), rounds_.size());
+  session_.draw_share(rounds_.rank(), rounds_.size());
   meet(Peers::kAnyStep);
 }
 

@@ -55,10 +55,10 @@ class GeneratorState final : public NodeState {
     };
   }
 
-  void set_rank(int rank, int size) override {
+  void draw_share(int number, int count) override {
     const std::scoped_lock lock(mutex_);
-    rank_ = static_cast<std::uint64_t>(rank);
-    num_ranks_ = static_cast<std::uint64_t>(size);
+    share_ = static_cast<std::uint64_t>(number);
+    num_shares_ = static_cast<std::uint64_t>(count);
   }
 
   /// Calls `draw` with the generator locked, so that numbers of one run are contiguous in the stream. Each rank has its
@@ -66,9 +66,9 @@ class GeneratorState final : public NodeState {
   template <class Draw>
   void draw(const Draw& draw) {
     const std::scoped_lock lock(mutex_);
-    if (rank_ == 0) return draw(generator_);
+    if (share_ == 0) return draw(generator_);
     const PhiloxState start = generator_.state();
-    PhiloxGenerator own({derive_seed(start.seed, rank_), start.stream, start.position});
+    PhiloxGenerator own({derive_seed(start.seed, share_), start.stream, start.position});
     draw(own);
     generator_.discard(own.state().position - start.position);
   }
@@ -79,8 +79,8 @@ class GeneratorState final : public NodeState {
   void draw_rows(std::span<T> values) {
     const std::scoped_lock lock(mutex_);
     const PhiloxState start = generator_.state();
-    Distribution::fill(generator_, values, rank_ * values.size());
-    const std::uint64_t words = Distribution::template words<T>(num_ranks_ * values.size());
+    Distribution::fill(generator_, values, share_ * values.size());
+    const std::uint64_t words = Distribution::template words<T>(num_shares_ * values.size());
     generator_.set_state({start.seed, start.stream, start.position + words});
   }
 
@@ -96,8 +96,8 @@ class GeneratorState final : public NodeState {
   std::string name_;
   std::mutex mutex_;
   PhiloxGenerator generator_;
-  std::uint64_t rank_ = 0;
-  std::uint64_t num_ranks_ = 1;
+  std::uint64_t share_ = 0;
+  std::uint64_t num_shares_ = 1;
 };
 
 inline std::unique_ptr<NodeState> make_generator(const Node& node, std::uint64_t session_seed) {
