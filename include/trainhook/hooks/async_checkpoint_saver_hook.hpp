@@ -21,8 +21,8 @@ class Save;
 /// as saved, in `last_saved_step` too, when it is committed. Listeners are called on the loop's thread: `before_save`
 /// when the state is taken, `after_save` in the first hook call after the commit. If a background save fails, the next
 /// run, or else `end`, throws its error. `end` waits for the writer and then saves the last step if that is not saved
-/// yet; a recovery waits for it, too. What other ranks write a part of is committed at the end of a later step, when
-/// all have finished. Source: TensorFlow's `AsyncCheckpointSaverHook`, which takes no snapshot.
+/// yet; a recovery waits for it, too. What other processes write a part of is committed at the end of a later step,
+/// when all have finished. Source: TensorFlow's `AsyncCheckpointSaverHook`, which takes no snapshot.
 class AsyncCheckpointSaverHook : public CheckpointSaverHook {
  public:
   /// @throws InvalidArgumentError as CheckpointSaverHook.
@@ -31,7 +31,7 @@ class AsyncCheckpointSaverHook : public CheckpointSaverHook {
   TRAINHOOK_DECL ~AsyncCheckpointSaverHook() override;
 
   /// Waits for the background save. Listeners are called in the next hook call.
-  /// @throws FailedPreconditionError if other ranks of a job write parts of it, as with a sharded saver.
+  /// @throws FailedPreconditionError if other processes write parts of it, as with a sharded saver.
   TRAINHOOK_DECL void wait_until_written();
 
   TRAINHOOK_DECL void begin(Graph& graph) override;

@@ -32,8 +32,9 @@ class FileWriter;
 /// `eval/loss` and so on for hooks such as EarlyStoppingHook. A metric with the tag of a training summary is a second
 /// curve in its chart. An evaluation leaves the session's generators as they were.
 ///
-/// In a job, one in `hooks` evaluates on all ranks at the same step, so that `evaluate` may add up over them; all
-/// publish the values of rank 0, which alone logs and writes them. One in `chief_only_hooks` evaluates on rank 0 alone.
+/// In a job, one in `hooks` evaluates in all processes at the same step, so that `evaluate` may add up over them; all
+/// publish the metrics of the chief, which alone logs and writes them. One in `chief_only_hooks` evaluates in the chief
+/// alone.
 class EvaluationHook final : public SessionRunHook {
  public:
   struct Options {

@@ -117,7 +117,7 @@ inline constexpr char kTypeMark = 0;
 
 /// Writes the kinds and sizes of what a type holds, in order: `[(string, float64)]` of a map from strings to doubles,
 /// `{heat: float64, marks: [bool]}` of a struct with a visit_state, `{float32, int32} in 8 bytes` of another one.
-/// Compilers and standard libraries agree on it. It is the visitor of structs, too.
+/// It is the same with all compilers and standard libraries. It is the visitor of structs, too.
 struct StateForm {
   std::string& text;
   const StateForm* outer = nullptr;  ///< of the struct around this one

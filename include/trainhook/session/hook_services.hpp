@@ -42,7 +42,7 @@ class HookServices {
   /// The writers of event files, one per directory. The session closes them.
   [[nodiscard]] FileWriterCache& writers() const noexcept { return *writers_; }
 
-  /// The other processes of the job; a process alone has peers that change nothing.
+  /// The other processes of the job; those of a process alone change nothing.
   [[nodiscard]] Peers& peers() const noexcept { return *peers_; }
 
   /// The session; empty before it is made, and from its loss until it is made again. For a hook's `abort`, and for
@@ -62,8 +62,8 @@ class HookServices {
   /// before the first one.
   [[nodiscard]] Duration longest_save() const noexcept { return longest_save_; }
 
-  /// Asks the saver hooks for a checkpoint at the next step boundary, whatever their periods. In a job of several
-  /// processes this is a wish of one of them, until all have agreed on it.
+  /// Asks the saver hooks for a checkpoint at the next step boundary, whatever their periods. In a job, this
+  /// is the wish of one process until all know of it.
   void request_save() {
     if (peers_->agrees_to_save()) ++num_save_requests_;
   }
@@ -231,10 +231,10 @@ class SessionServices final : public HookServices {
     return std::exchange(stop_reason_, {});
   }
 
-  /// What all processes of the job have agreed on.
+  /// What counts for all processes of the job.
   void set_interrupted(bool is_interrupted) noexcept { is_interrupted_ = is_interrupted; }
 
-  /// All processes have agreed on a save.
+  /// A save that all processes of the job make.
   void grant_save() noexcept { ++num_save_requests_; }
 
   /// All metrics, for the checkpoint.

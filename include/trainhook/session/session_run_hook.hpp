@@ -126,12 +126,12 @@ class SessionRunHook {
 
   [[nodiscard]] virtual HookPhase phase() const noexcept { return HookPhase::Normal; }
 
-  /// Returns a reason if the current model must not be saved. Called before each save, in a job on all ranks: one
-  /// reason from any rank is enough.
+  /// Returns a reason if the current model must not be saved. Called before each save, in a job in all processes: one
+  /// reason is enough.
   [[nodiscard]] virtual std::optional<std::string> veto_save() { return std::nullopt; }
 
-  /// The file that this hook writes, or the directory of its files; empty: none. Called before `begin`: the ranks of a
-  /// job refuse hooks of several ranks that write to the same one.
+  /// The file that this hook writes, or the directory of its files; empty: none. Called before `begin`: a job
+  /// refuses hooks of several processes that write to the same one.
   [[nodiscard]] virtual std::string writes_to() const { return {}; }
 
   /// The name of this hook's state in checkpoints: what it is about, not its place in the list, and stable; without
@@ -147,7 +147,7 @@ class SessionRunHook {
   virtual void load_state(const StateValues& /*state*/) {}
 
   /// Whether this hook changes variables that the session trains or trains with, such as a learning rate. Must not
-  /// change. In a job, all ranks must have such a hook: if one alone had it, the ranks would train different models.
+  /// change. In a job, all processes must have such a hook: if one alone had it, they would train different models.
   [[nodiscard]] virtual bool writes_variables() const { return false; }
 
  protected:

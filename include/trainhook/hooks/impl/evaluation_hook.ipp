@@ -172,7 +172,7 @@ Metrics EvaluationHook::figures(const std::vector<Tensor>& results) const {
   return figures;
 }
 
-// A rank that is new to the run may have got the state of another of rank 0's EvaluationHooks.
+// A process that is new to the run may have got the state of another of the chief's EvaluationHooks.
 void EvaluationHook::share_period() {
   const auto last = [&] {
     const std::optional<std::int64_t> step = timer_->last_triggered_step();

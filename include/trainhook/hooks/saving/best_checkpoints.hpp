@@ -49,7 +49,7 @@ class BestCheckpoints {
   void keep_directory(SessionRunContext& context) const { claim_->keep_directory(context); }
 
  private:
-  [[nodiscard]] TRAINHOOK_DECL bool ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept;
+  [[nodiscard]] TRAINHOOK_DECL bool precedes(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept;
   [[nodiscard]] TRAINHOOK_DECL std::vector<BestCheckpoint> read();
   // The names of this hook's checkpoints: those that the state file lists, and those that a killed process marked.
   [[nodiscard]] TRAINHOOK_DECL std::set<std::string> own_names();

@@ -24,7 +24,7 @@ enum class SaveOverlap {
   Skip,     ///< saves as soon as the writer is free
   Wait,     ///< the loop waits until the writer is free
   Replace,  ///< the state is taken now and written next, in place of a save that waits already; as Wait as long as
-            ///< other ranks of a job write a part of the one before
+            ///< other processes write a part of the one before
 };
 
 /// Set exactly one of `save_secs`, `save_steps` and `max_save_overhead`.

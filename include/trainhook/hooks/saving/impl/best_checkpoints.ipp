@@ -66,8 +66,8 @@ bool BestCheckpoints::is_wanted(std::int64_t step, double value) const {
   if (is_nan(value) || step < options_.from_step) return false;
   const BestCheckpoint wanted{.step = step, .value = value};
   const auto same = std::ranges::find(best_, step, &BestCheckpoint::step);
-  if (same != best_.end()) return ranks_before(wanted, *same);
-  return std::ssize(best_) < options_.keep || ranks_before(wanted, best_.back());
+  if (same != best_.end()) return precedes(wanted, *same);
+  return std::ssize(best_) < options_.keep || precedes(wanted, best_.back());
 }
 
 void BestCheckpoints::restore_input(SessionRef session, std::int64_t step) const {
@@ -103,7 +103,7 @@ std::string BestCheckpoints::save(SessionRef session, std::int64_t step, double 
   return prefix;
 }
 
-bool BestCheckpoints::ranks_before(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept {
+bool BestCheckpoints::precedes(const BestCheckpoint& a, const BestCheckpoint& b) const noexcept {
   return is_better(options_.better, a.value, b.value) || (a.value == b.value && a.step < b.step);
 }
 
@@ -158,7 +158,7 @@ std::set<std::string> BestCheckpoints::own_names() {
 std::string BestCheckpoints::value_name() const { return fmt::format("_trainhook/best/{}", options_.metric); }
 
 void BestCheckpoints::list_and_remove(std::vector<BestCheckpoint> all) {
-  std::ranges::sort(all, [this](const BestCheckpoint& a, const BestCheckpoint& b) { return ranks_before(a, b); });
+  std::ranges::sort(all, [this](const BestCheckpoint& a, const BestCheckpoint& b) { return precedes(a, b); });
   const std::size_t keep = (std::min)(all.size(), static_cast<std::size_t>(options_.keep));
   best_.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep));
   surplus_.assign(all.begin() + static_cast<std::ptrdiff_t>(keep), all.end());

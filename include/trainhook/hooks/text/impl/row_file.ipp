@@ -129,8 +129,8 @@ std::string RowFile::lock_and_read(const std::string& target) {
   } catch (const UnimplementedError&) {  // then two writers are the user's to avoid
   } catch (const FailedPreconditionError&) {
     throw FailedPreconditionError(
-        "{}: another hook, session or process writes rows to {}; give each its own path, and among several ranks give "
-        "the hook to the chief only",
+        "{}: another hook, session or process writes rows to {}; give each its own path, and in a job give the hook "
+        "to the chief only",
         format_->hook, path_);
   } catch (const PermissionDeniedError&) {
     const bool is_there = file_system_->exists(path_);
