@@ -113,7 +113,8 @@ class RankRounds {
   /// @param veto from another rank: why the model must not be saved at this boundary
   TRAINHOOK_DECL std::int64_t meet(std::int64_t next_save, const std::optional<std::string>& veto);
 
-  /// A round of the loop: its votes, and their sum. One that is outstanding may be started long before its end.
+  /// The rounds of the loop: `begin` does not wait, `outstanding` waits for what all have said, `exchange` does both.
+  /// The vote of this rank can say why it has a veto.
   [[nodiscard]] TRAINHOOK_DECL Votes vote(std::uint64_t bits) const;
   [[nodiscard]] TRAINHOOK_DECL Votes vote_with(const std::optional<std::string>& veto, std::uint64_t bits);
   TRAINHOOK_DECL void begin(const Votes& votes);

@@ -59,7 +59,7 @@ inline constexpr auto kFields<RestoreMessage> =
                field(3, "savers", &RestoreMessage::savers));
 
 // The session after `act`, which is closed if that throws.
-inline OwnedSession after(OwnedSession owned, FunctionRef<void(const OwnedSession& owned)> act) {
+inline OwnedSession or_closed(OwnedSession owned, FunctionRef<void(const OwnedSession& owned)> act) {
   try {
     act(owned);
   } catch (...) {
@@ -74,7 +74,7 @@ RankSessionCreator::RankSessionCreator(RankRounds& rounds, ChiefSessionCreator& 
 
 OwnedSession RankSessionCreator::create_session() {
   expect_shared_directory();
-  return after(rounds_.is_chief() ? create_as_chief() : create_as_other(), [&](const OwnedSession& owned) {
+  return or_closed(rounds_.is_chief() ? create_as_chief() : create_as_other(), [&](const OwnedSession& owned) {
     expect_same_kernels(owned.session);
     rounds_.settle();
   });
@@ -163,7 +163,7 @@ OwnedSession RankSessionCreator::create_as_chief() {
       start = rank_state_bytes(start_of_rank(opened.session));
     return opened;
   };
-  return after(ChiefSessionCreator(*graph_, open, options_).create_session(), [&](const OwnedSession& owned) {
+  return or_closed(ChiefSessionCreator(*graph_, open, options_).create_session(), [&](const OwnedSession& owned) {
     const std::string& prefix = owned.restored_from;
     static_cast<void>(
         rounds_.from_chief(message_bytes(RestoreMessage{.prefix = prefix, .savers = saver_directories()})));
@@ -262,7 +262,7 @@ OwnedSession RankSessionCreator::create_as_other() {
   options.checkpoint_dir.clear();
   options.checkpoint_filename_with_path = CheckpointSource();
   const auto shared = [&](OwnedSession opened) {
-    return after(std::move(opened), [&](const OwnedSession& owned) { share(owned.session); });
+    return or_closed(std::move(opened), [&](const OwnedSession& owned) { share(owned.session); });
   };
   const bool by_rules = prefix.empty() && begins_by_rules();
   if (prefix.empty() && !by_rules)
