@@ -85,6 +85,22 @@ TEST_F(Restoring, ACheckpointThatFitsIsRestoredAsItIsThoughARuleFitsAllNames) {
   EXPECT_EQ(initialized, 0);
 }
 
+TEST_F(Restoring, AResizableVariableTakesTheSizeOfTheCheckpointWithoutReshape) {
+  Floats points{0, 0};
+  loop.variable("net/points", points, {.shape = {-1, 2}, .resizable = true});
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"old/points", Tensor::of<double>({1, 2, 3, 4}, {2, 2})}});
+  const RestoreRules rules{.rename = {{"old", "net"}}, .cast = true};
+  restore(rules);
+  EXPECT_EQ(points, (Floats{1, 2, 3, 4}));
+  write({{"net/encoder/w", Tensor::of<float>({1, 2})},
+         {"net/head", Tensor::of<float>({3})},
+         {"old/points", Tensor::of<double>({1, 2, 3}, {1, 3})}});
+  EXPECT_THAT(refusal<InvalidArgumentError>(rules), HasSubstr("'net/points' is float32[?,2] in the model and "));
+  EXPECT_EQ(points, (Floats{1, 2, 3, 4}));
+}
+
 TEST_F(Restoring, ARuleThatTheModelsOwnCheckpointHasFollowedChangesNothing) {
   Floats old{-3};
   loop.variable("head", old);

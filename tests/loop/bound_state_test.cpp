@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -246,7 +247,146 @@ TEST(VariableBinding, NoticesAMatrixOfAnotherShape) {
   matrix = MatrixDouble<float, false>(3, 2);
   EXPECT_EQ(refusal([&] { (void)loop.run("w"); }),
             "FailedPrecondition: variable 'w' had shape [2,3] when it was registered and has [3,2] now; "
-            "its memory must keep its size as long as the session lives");
+            "its memory must keep its size as long as the session lives, or, for the number of rows, be registered "
+            "with {.resizable = true}");
+}
+
+/// One in which rows can be added, with the members that Eigen's have.
+template <bool RowMajor>
+struct OpenMatrixDouble : MatrixDouble<float, RowMajor> {
+  enum { RowsAtCompileTime = -1 };
+  OpenMatrixDouble() : MatrixDouble<float, RowMajor>(2, 3) {}
+  void resize(std::int64_t row_count, std::int64_t column_count) {
+    static_cast<MatrixDouble<float, RowMajor>&>(*this) = MatrixDouble<float, RowMajor>(row_count, column_count);
+  }
+  void resize(std::int64_t) { FAIL() << "of a vector"; }
+};
+
+NamedTensor saved(LoopSession& loop, const std::string& name) { return loop.snapshot(std::vector{name}).at(0); }
+void load(LoopSession& loop, std::vector<NamedTensor> entries) { loop.load(entries); }
+
+TEST(ResizableVariable, IsStoredAsItIsAndResizedToWhatIsLoaded) {
+  LoopSession loop;
+  std::vector<float> points{1, 2, 3};
+  std::vector<double> ages{1};
+  EXPECT_EQ(loop.variable("points", points, {.shape = {-1, 3}, .resizable = true}).shape(), PartialShape({-1, 3}));
+  loop.variable("ages", ages, {.resizable = true});
+  const NamedTensor before = saved(loop, "points");
+  points = {1, 2, 3, 4, 5, 6};
+  ages.clear();
+  EXPECT_EQ(before.tensor, Tensor::of<float>({1, 2, 3}, {1, 3}));
+  EXPECT_EQ(saved(loop, "points").tensor, Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3}));
+  EXPECT_EQ(saved(loop, "ages").tensor.shape(), Shape{0});
+  EXPECT_EQ(loop.memory("points").shape, (Shape{2, 3}));
+  load(loop, {before, {"ages", Tensor::of<double>({7, 8, 9})}});
+  EXPECT_EQ(points, (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(ages, (std::vector<double>{7, 8, 9}));
+  load(loop, {{"points", Tensor(DType::Float, {0, 3})}});
+  EXPECT_TRUE(points.empty());
+}
+
+TEST(ResizableVariable, StaysWhereItIsIfItHasTheSize) {
+  LoopSession loop;
+  std::vector<float> points{1, 2, 3};
+  loop.variable("points", points, {.resizable = true});
+  const float* const before = points.data();
+  load(loop, {{"points", Tensor::of<float>({4, 5, 6})}});
+  EXPECT_EQ(points, (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(points.data(), before);
+}
+
+TEST(ResizableVariable, ChangesOnlyTheNumberOfItsRows) {
+  LoopSession loop;
+  std::vector<float> points(6);
+  loop.variable("points", points, {.shape = {-1, 3}, .resizable = true});
+  EXPECT_EQ(refusal([&] {
+              load(loop, {{"points", Tensor(DType::Float, {3, 2})}});
+            }),
+            "InvalidArgument: 'points' is float32[?,3] and cannot take float32[3,2]");
+  points.resize(7);
+  EXPECT_EQ(refusal([&] { (void)saved(loop, "points"); }),
+            "InvalidArgument: variable 'points': shape [?,3] does not fit the 7 elements of its memory");
+}
+
+TEST(ResizableVariable, MayBeAMatrixInEitherOrder) {
+  LoopSession loop;
+  OpenMatrixDouble<true> by_row;
+  OpenMatrixDouble<false> by_column;
+  std::vector<float> columns(4);
+  loop.variable("by_row", by_row, {.resizable = true});
+  loop.variable("by_column", by_column, {.resizable = true});
+  loop.variable("columns", columns, {.shape = {2, 2}, .layout = Layout::ColumnMajor, .resizable = true});
+  const Tensor value = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 3});
+  load(loop, {{"by_row", value}, {"by_column", value}, {"columns", Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2})}});
+  EXPECT_EQ(by_row.values, (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(by_column.values, (std::vector<float>{1, 4, 7, 2, 5, 8, 3, 6, 9}));
+  EXPECT_EQ(columns, (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(saved(loop, "by_column").tensor, value);
+  by_row.resize(1, 9);
+  EXPECT_EQ(refusal([&] { (void)saved(loop, "by_row"); }),
+            "FailedPrecondition: variable 'by_row' had shape [2,3] when it was registered and has [1,9] now; its "
+            "memory must keep its size as long as the session lives, or, for the number of rows, be registered with "
+            "{.resizable = true}");
+}
+
+TEST(ResizableVariable, KeepsItsSizeAndValueIfTheLoadFails) {
+  LoopSession loop;
+  std::vector<float> points{1, 2};
+  loop.variable("points", points, {.resizable = true});
+  loop.state(
+      "rest", [] { return std::string("old"); },
+      [&](const std::string& value) {
+        if (value == "grows") points.push_back(9);
+        if (value == "throws") throw AbortedError("no");
+      });
+  const float* const before = points.data();
+  const auto refuse = [&](const Tensor& value, const char* rest) {
+    return refusal([&] { load(loop, {{"points", value}, {"_trainhook/state/rest", Tensor(rest)}}); });
+  };
+  EXPECT_EQ(refuse(Tensor::of<float>({3, 4, 5}), "throws"), "Aborted: no");
+  EXPECT_EQ(refuse(Tensor::of<float>({3, 4, 5}), "grows"),
+            "FailedPrecondition: variable 'points' got the shape [4] while a value of shape [3] was loaded: leave its "
+            "size to the restore");
+  EXPECT_EQ(points, (std::vector<float>{1, 2}));
+  EXPECT_EQ(points.data(), before);
+}
+
+/// A vector for which there is no memory above a size.
+struct SmallVector : std::vector<float> {
+  void resize(std::size_t count) {
+    if (count > 4) throw std::bad_alloc();
+    std::vector<float>::resize(count);
+  }
+};
+
+TEST(ResizableVariable, HasAllItsMemoryBeforeTheFirstOneChanges) {
+  LoopSession loop;
+  std::vector<float> first{1};
+  SmallVector second;
+  loop.variable("first", first, {.resizable = true});
+  loop.variable("second", second, {.resizable = true});
+  EXPECT_THROW(load(loop, {{"first", Tensor::of<float>({2, 3})}, {"second", Tensor(DType::Float, {5})}}),
+               std::bad_alloc);
+  EXPECT_EQ(first, std::vector<float>{1});
+}
+
+TEST(ResizableVariable, IsRefusedWhereNoSizeCanChange) {
+  std::vector<float> vector(6);
+  std::array<float, 3> array{};
+  MatrixDouble<float, true> matrix(2, 3);
+  OpenMatrixDouble<true> open;
+  double number = 0;
+  const std::string fixed =
+      "InvalidArgument: variable 'w' cannot be `resizable`: only a vector can, or a matrix in its own shape whose type "
+      "leaves the number of rows open";
+  const MemoryOptions resizable{.resizable = true};
+  EXPECT_EQ(refusal([&] { (void)stored(array, resizable); }), fixed);
+  EXPECT_EQ(refusal([&] { (void)stored(matrix, resizable); }), fixed);
+  EXPECT_EQ(refusal([&] { (void)stored(number, resizable); }), fixed);
+  EXPECT_EQ(refusal([&] { (void)stored(open, {.shape = {3, 2}, .resizable = true}); }), fixed);
+  EXPECT_EQ(refusal([&] { LoopSession().variable("w", std::span(vector), resizable); }), fixed);
+  EXPECT_EQ(refusal([&] { (void)stored(vector, {.part_of = {.shape = {12}, .offset = {6}}, .resizable = true}); }),
+            "InvalidArgument: variable 'w': a part of a tensor keeps its size: leave out `resizable` or `part_of`");
 }
 
 TEST(VariableBinding, RefusesTruthValuesThatAreNone) {

@@ -20,9 +20,14 @@
 #include <gtest/gtest.h>
 
 #include <trainhook/checkpoint/bundle/bundle_reader.hpp>
+#include <trainhook/checkpoint/checkpoint_state.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/events/event_reader.hpp>
 #include <trainhook/graph/ops/summary.hpp>
+#include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
+#include <trainhook/hooks/best_checkpoint_hook.hpp>
+#include <trainhook/hooks/evaluation_hook.hpp>
+#include <trainhook/hooks/exponential_moving_average_hook.hpp>
 #include <trainhook/hooks/stop_at_step_hook.hpp>
 #include <trainhook/monitored/monitored_training_session.hpp>
 #include <trainhook/testing/manual_clock.hpp>
@@ -184,6 +189,99 @@ TEST_F(LoopSessionMonitoredTest, WhatGrewIsRestoredIntoWhatIsSmall) {
   EXPECT_EQ(resumed.houses, whole.houses);
   EXPECT_EQ(resumed.is_lit, whole.is_lit);
   EXPECT_EQ(whole.is_lit.size(), 40U);
+}
+
+/// Particles that are born and die.
+struct Swarm {
+  Swarm() {
+    summary::histogram("places", loop.variable("positions", positions, {.shape = {-1, 3}, .resizable = true}));
+    loop.variable("ages", ages, {.trainable = false, .resizable = true});
+    loop.state("noise", noise);
+  }
+  void step() {
+    for (float& x : positions) x += std::uniform_real_distribution<float>(-1, 1)(noise);
+    for (std::int64_t& age : ages) ++age;
+    if (noise() % 3 > 0) {
+      positions.insert(positions.end(), {0, 0, 0});
+      ages.push_back(0);
+    } else if (!ages.empty()) {
+      positions.erase(positions.begin(), positions.begin() + 3);
+      ages.erase(ages.begin());
+    }
+  }
+  std::vector<float> positions = std::vector<float>(6);
+  std::vector<std::int64_t> ages = std::vector<std::int64_t>(2);
+  std::mt19937_64 noise{5};
+  LoopSession loop;
+};
+
+TEST_F(LoopSessionMonitoredTest, WhatChangesItsSizeEndsWithTheSameBitsHoweverOftenItDied) {
+  Swarm straight;
+  for (int i = 0; i < 57; ++i) straight.step();
+  ASSERT_GT(straight.ages.size(), 5U);
+  for (const bool in_background : {false, true}) {
+    const std::string killed = in_background ? "killed_too" : "killed";
+    const std::string lost_once = in_background ? "lost_too" : "lost";
+    const auto train = [&](Swarm& swarm, const std::string& directory, std::optional<std::int64_t> dies_before,
+                           bool is_lost = false) {
+      auto its_options = options(57);
+      its_options.checkpoint_dir = directory;
+      its_options.save_summaries_steps = 1;
+      if (in_background) {
+        its_options.hooks.push_back(AsyncCheckpointSaverHook({.checkpoint_dir = directory, .save_steps = 10}));
+        its_options.save_checkpoint_steps.reset();
+      }
+      its_options.hooks.push_back(EvaluationHook(
+          [&] {
+            return Metrics{{"size", static_cast<double>(swarm.ages.size())}};
+          },
+          {.every_n_steps = 10, .name = "eval"}));
+      its_options.hooks.push_back(
+          BestCheckpointHook({.metric = "eval/size", .better = Better::Higher, .directory = directory + "/best"}));
+      auto session = monitored_training_session(swarm.loop, std::move(its_options));
+      run_until_stop(session, [&] {
+        session.run([&] {
+          if (swarm.loop.global_step() == dies_before) throw std::runtime_error("killed");
+          if (swarm.loop.global_step() == 45 && std::exchange(is_lost, false)) {
+            swarm.positions.clear();  // whatever the loss has left behind
+            swarm.ages.clear();
+            throw AbortedError("the device is gone");
+          }
+          swarm.step();
+        });
+      });
+    };
+    for (const std::int64_t death : {5, 14, 39, 55}) {
+      Swarm doomed;
+      EXPECT_THROW(train(doomed, killed, death), std::runtime_error);
+    }
+    Swarm last;
+    train(last, killed, std::nullopt);
+    EXPECT_EQ(last.positions, straight.positions);
+    EXPECT_EQ(last.ages, straight.ages);
+    Swarm lost;
+    train(lost, lost_once, std::nullopt, true);
+    EXPECT_EQ(lost.positions, straight.positions);
+    const BundleReader best(latest_checkpoint(disk, lost_once + "/best").value(), {.file_system = &disk});
+    EXPECT_EQ(best.get_tensor("positions").shape()[0], best.get_tensor("ages").shape()[0]);
+    EXPECT_GT(best.get_tensor("ages").shape()[0], 5);
+  }
+}
+
+TEST_F(LoopSessionMonitoredTest, AnAverageOfWhatChangesItsSizeIsAnErrorThatSaysWhatToDo) {
+  Swarm swarm;
+  auto with_averages = options(57);
+  with_averages.hooks.push_back(ExponentialMovingAverageHook());
+  auto session = monitored_training_session(swarm.loop, std::move(with_averages));
+  testing::expect_error<FailedPreconditionError>(
+      {"ExponentialMovingAverageHook: variable 'positions' has changed its shape from [2,3] to [3,3]", "`variables`",
+       "trainable"},
+      [&] {
+        session.run([&] {
+          swarm.positions.resize(9);
+          swarm.ages.resize(3);
+        });
+      });
 }
 
 struct FloatInt {

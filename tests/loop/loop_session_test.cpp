@@ -437,7 +437,7 @@ TEST(LoopSession, NamesAVectorThatChangedItsSize) {
   weights.push_back(1);
   const std::string expected =
       "variable 'weights' had shape [2] when it was registered and has [3] now; its memory must keep its size as long "
-      "as the session lives";
+      "as the session lives, or, for the number of rows, be registered with {.resizable = true}";
   EXPECT_EQ(message_of<FailedPreconditionError>([&] { (void)only(loop, "weights"); }), expected);
   EXPECT_EQ(message_of<FailedPreconditionError>([&] { (void)loop.run(variable); }), expected);
   const std::vector<float> moved = std::move(weights);

@@ -7,6 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <array>
+#include <functional>
+#include <memory_resource>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -71,6 +74,26 @@ TEST(MemoryLayout, CopiesRowMajorMemoryAsItIs) {
 TEST(MemoryLayout, TakesEmptyMatrices) {
   detail::to_row_major({}, Layout::ColumnMajor, Shape{0, 3}, {});
   detail::from_row_major({}, Layout::RowMajor, Shape{0}, {});
+}
+
+static_assert(detail::ResizableMemory<std::vector<float>> && !detail::ResizableMemory<std::array<float, 3>> &&
+              !detail::ResizableMemory<float> && !detail::ResizableMemory<float[3]>);
+
+TEST(MemoryResizer, ExchangesTheMemoryAndTakesThatBackWithItsAllocator) {
+  std::pmr::monotonic_buffer_resource resource;
+  std::pmr::vector<float> memory({1, 2, 3}, &resource);
+  const std::function<void()> exchange = detail::memory_resizer(memory)(5);
+  EXPECT_EQ(memory.size(), 3U);
+  exchange();
+  EXPECT_EQ(memory.size(), 5U);
+  EXPECT_EQ(memory.get_allocator().resource(), &resource);
+  exchange();
+  EXPECT_EQ(memory, (std::pmr::vector<float>{1, 2, 3}));
+}
+
+TEST(MemoryResizer, IsEmptyForMemoryOfFixedSize) {
+  std::array<float, 3> memory{};
+  EXPECT_EQ(detail::memory_resizer(memory), nullptr);
 }
 
 }  // namespace

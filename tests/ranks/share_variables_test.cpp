@@ -18,6 +18,7 @@
 #include <trainhook/core/saveable.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/loop/loop_session.hpp>
 #include <trainhook/session/session_ref.hpp>
 
 #include "engine_double.hpp"
@@ -75,6 +76,20 @@ TEST(ShareVariables, GivesValuesToVariablesThatHaveNone) {
   share_variables(SessionRef(source), true, [&](const std::string& bytes) { return sent = bytes; });
   share_variables(SessionRef(other), false, [&](const std::string&) { return sent; });
   EXPECT_EQ(other.weights, Tensor::of<float>({1, 2, 3}));
+}
+
+TEST(ShareVariables, ResizesAVariableToThatOfTheSource) {
+  LoopSession loops[2];
+  std::vector<float> points[2] = {{1, 2, 3, 4}, {5, 6}};
+  std::vector<std::string> sent;
+  for (std::size_t i = 0; i < 2; ++i) {
+    loops[i].variable("points", points[i], {.shape = {-1, 2}, .resizable = true});
+    share_variables(SessionRef(loops[i]), i == 0, [&](const std::string& bytes) {
+      if (i == 0) sent.push_back(bytes);
+      return sent.at(0);
+    });
+  }
+  EXPECT_EQ(points[1], (std::vector<float>{1, 2, 3, 4}));
 }
 
 /// Five variables of 6 MiB.

@@ -37,14 +37,16 @@ TRAINHOOK_DECL void check_value(const std::string& name, DType dtype, const Part
 /// to it.
 class VariableBinding {
  public:
-  /// @param memory returns the memory, or throws if its size has changed since registration
-  TRAINHOOK_DECL VariableBinding(const Variable& variable, std::function<std::span<std::byte>()> memory, Layout layout);
+  /// @param memory returns the memory with the variable's shape in it, or throws if that is not the registered one
+  /// @param resize of a variable whose number of rows may change; otherwise empty
+  TRAINHOOK_DECL VariableBinding(const Variable& variable, std::function<MemoryView()> memory, Layout layout,
+                                 MemoryResizer resize);
   TRAINHOOK_DECL VariableBinding(const Variable& variable, ExternalVariable external);
 
   [[nodiscard]] const std::string& name() const { return variable_.name(); }
   [[nodiscard]] const Variable& variable() const noexcept { return variable_; }
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
-  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] const PartialShape& shape() const noexcept { return shape_; }
 
   /// True if writing calls the user's code, which may throw.
   [[nodiscard]] bool is_external() const noexcept { return !memory_; }
@@ -65,6 +67,13 @@ class VariableBinding {
   /// @throws if `write(value)` would fail.
   TRAINHOOK_DECL void validate(const Tensor& value) const;
 
+  /// Makes memory of the size of `value`, which `validate` accepts, if it has another one. The result exchanges it, and
+  /// in a second call takes that back; empty if the size is right.
+  [[nodiscard]] TRAINHOOK_DECL std::function<void()> resized_for(const Tensor& value) const;
+
+  /// @throws FailedPreconditionError if the memory has not the size of `value`.
+  TRAINHOOK_DECL void expect_size_of(const Tensor& value) const;
+
   /// Sets the values; the variable is initialized afterwards.
   TRAINHOOK_DECL void write(const Tensor& value);
   TRAINHOOK_DECL void fill(FillMemory fill);
@@ -78,9 +87,10 @@ class VariableBinding {
 
   Variable variable_;
   DType dtype_;
-  Shape shape_;
-  std::function<std::span<std::byte>()> memory_;
+  PartialShape shape_;
+  std::function<MemoryView()> memory_;
   Layout layout_ = Layout::RowMajor;
+  MemoryResizer resize_;
   ExternalVariable external_;
   Tensor staging_;
 };
@@ -123,6 +133,7 @@ class BoundState {
     const Tensor* value = nullptr;
     VariableBinding* variable = nullptr;
     StateBinding* state = nullptr;
+    std::function<void()> resize{};  // of a variable; a second call takes it back
     std::function<void()> commit{};  // of a state
     std::function<void()> undo{};    // only up to the last change that may fail
 

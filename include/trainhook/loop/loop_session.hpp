@@ -56,8 +56,8 @@ concept ValueFunction = std::invocable<F&> && (TensorElement<std::remove_cvref_t
 /// to `monitored_training_session`, and run your step: `session.run([&] { loss = descend(); })`.
 ///
 /// The loop refers to registered objects: they must outlive the session and stay where they are; a vector may
-/// reallocate but must keep its size. So must the loop, or its destructor ends the program, after a log line. Names are
-/// unique. Registration ends when the session is created.
+/// reallocate but must keep its size unless it is `resizable`. So must the loop, or its destructor ends the program,
+/// after a log line. Names are unique. Registration ends when the session is created.
 ///
 /// A run calls the step, then reads what is fetched, once each, as it is after the step; the global step as it was
 /// before. The step and values may run the session. Use it on one thread at a time.
@@ -75,13 +75,13 @@ class LoopSession : public RunForms<LoopSession, true> {
 
   /// Makes `memory` a variable: it is saved and restored, and can be fetched and summarised. `memory` is a number, a
   /// bool, or a vector, array or dense matrix of them.
-  /// @throws InvalidArgumentError if the name is taken or the shape does not fit; FailedPreconditionError if the
-  /// session has been created.
+  /// @throws InvalidArgumentError if the name is taken, the shape does not fit, or what is to be resizable is not;
+  /// FailedPreconditionError if the session has been created.
   template <VariableMemory Memory>
   Variable variable(std::string_view name, Memory& memory, const MemoryOptions& options = {}) {
     detail::check_in_one_piece(name, memory);
     return add_memory(name, dtype_of<detail::MemoryElement<Memory>>, options, detail::natural_layout<Memory>(),
-                      detail::memory_viewer(memory));
+                      detail::memory_viewer(memory), detail::memory_resizer(memory));
   }
   /// The same for the memory of a span, which must stay where it is.
   template <TensorElement T, std::size_t Extent>
@@ -265,7 +265,8 @@ class LoopSession : public RunForms<LoopSession, true> {
   TRAINHOOK_DECL void add_state(detail::StateBinding binding);
   TRAINHOOK_DECL static std::string state_name(std::string_view name);
   TRAINHOOK_DECL Variable add_memory(std::string_view name, DType dtype, const MemoryOptions& options,
-                                     Layout natural_layout, std::function<detail::MemoryView()> view);
+                                     Layout natural_layout, std::function<detail::MemoryView()> view,
+                                     detail::MemoryResizer resize = nullptr);
   TRAINHOOK_DECL Output add_value(std::string_view name, const OutputSpec& spec, std::function<Tensor()> give);
 
   const GraphExport* graph_export_ = nullptr;

@@ -59,6 +59,10 @@ struct MemoryOptions {
   std::optional<Layout> layout{};  ///< default: the matrix type's, or else row-major; checkpoints are row-major
   bool trainable = true;           ///< also adds it to the collection of trainable variables
   PartOf part_of{};                ///< for a region of a tensor that the processes of a job share
+
+  /// For a vector or a dense matrix whose number of rows changes in training, such as particles: a save stores as many
+  /// as there are, and a restore resizes it to those of the checkpoint. All other dimensions stay.
+  bool resizable = false;
 };
 
 /// A variable whose memory is not on the host or not contiguous. Both functions transfer all elements, in row-major
@@ -155,6 +159,12 @@ void check_in_one_piece(std::string_view name, const M& memory) {
   }
 }
 
+/// A container that can get another number of rows: of elements, if it is no matrix.
+template <class M>
+concept ResizableMemory = DenseContainer<M> && std::copyable<M> && std::default_initializable<M> &&
+                          requires(M& memory) { memory.resize(std::size(memory)); } &&
+                          (!DenseMatrix<M> || requires { requires static_cast<int>(M::RowsAtCompileTime) == -1; });
+
 /// The current address and shape of memory.
 struct MemoryView {
   std::span<std::byte> bytes{};
@@ -165,6 +175,30 @@ struct MemoryView {
 template <class M>
 [[nodiscard]] std::function<MemoryView()> memory_viewer(M& memory) {
   return [&memory] { return MemoryView{std::as_writable_bytes(memory_elements(memory)), natural_shape(memory)}; };
+}
+
+/// Makes memory for another number of elements, in whole rows. The result exchanges it with what is there, and does not
+/// throw; a second call takes that back.
+using MemoryResizer = std::function<std::function<void()>(std::int64_t count)>;
+
+/// Empty for memory whose size is fixed.
+template <class M>
+[[nodiscard]] MemoryResizer memory_resizer(M& memory) {
+  if constexpr (ResizableMemory<M>) {
+    return [&memory](std::int64_t count) -> std::function<void()> {
+      M other = [&memory] {
+        if constexpr (requires { M(memory.get_allocator()); }) return M(memory.get_allocator());
+        return M();
+      }();
+      if constexpr (DenseMatrix<M>) {
+        other.resize(memory.cols() == 0 ? 0 : count / memory.cols(), memory.cols());
+      } else {
+        other.resize(static_cast<decltype(std::size(memory))>(count));
+      }
+      return [&memory, other = std::move(other)]() mutable { std::ranges::swap(memory, other); };
+    };
+  }
+  return nullptr;
 }
 
 template <class M>

@@ -148,8 +148,11 @@ Snapshot Saver::collect(SessionRef session, std::vector<StateSpec> chosen, Value
       now.push_back(std::move(spec.name));
       continue;
     }
-    if (spec.shape.is_fully_known())
+    if (spec.shape.is_fully_known()) {
       snapshot.bytes += dtype_size(spec.dtype) * static_cast<std::uint64_t>(spec.shape.known().num_elements());
+    } else {
+      snapshot.bytes += session.memory(spec.name).bytes.size();
+    }
     if (read) {
       deferred.push_back(spec.name);
       reads.push_back(std::move(read));

@@ -38,7 +38,8 @@ inline Tensor in_dtype(const Tensor& numbers, DType dtype) {
 inline void move_towards(NamedTensor& average, const Tensor& value, double decay) {
   if (average.tensor.shape() != value.shape()) {
     throw FailedPreconditionError(
-        "ExponentialMovingAverageHook: variable '{}' has changed its shape from {} to {}; leave it out of `variables`",
+        "ExponentialMovingAverageHook: variable '{}' has changed its shape from {} to {}; let `variables` name only "
+        "others, or register it with trainable = false",
         average.name, average.tensor.shape(), value.shape());
   }
   switch (value.dtype()) {

@@ -4,6 +4,7 @@
 #include <trainhook/loop/bound_state.hpp>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -17,7 +18,9 @@ namespace trainhook::detail {
 Shape resolve_shape(std::string_view name, const PartialShape& wanted, const Shape& natural) {
   if (!wanted.has_rank()) return natural;
   const std::int64_t count = natural.num_elements();
-  std::vector<std::int64_t> dims(wanted.dims().begin(), wanted.dims().end());
+  std::array<std::int64_t, kMaxRank> room{};
+  const std::span<std::int64_t> dims = std::span(room).first(wanted.rank());
+  std::ranges::copy(wanted.dims(), dims.begin());
   std::int64_t known = 1;
   bool fits = std::ranges::count(dims, kUnknownDim) <= 1;
   for (const std::int64_t dim : dims)
@@ -30,7 +33,7 @@ Shape resolve_shape(std::string_view name, const PartialShape& wanted, const Sha
   if (!fits)
     throw InvalidArgumentError("variable '{}': shape {} does not fit the {} elements of its memory", name, wanted,
                                count);
-  return Shape(std::span<const std::int64_t>(dims));
+  return Shape(dims);
 }
 
 void check_value(const std::string& name, DType dtype, const PartialShape& shape, const Tensor& value) {
@@ -42,15 +45,17 @@ void check_value(const std::string& name, DType dtype, const PartialShape& shape
   }
 }
 
-VariableBinding::VariableBinding(const Variable& variable, std::function<std::span<std::byte>()> memory, Layout layout)
+VariableBinding::VariableBinding(const Variable& variable, std::function<MemoryView()> memory, Layout layout,
+                                 MemoryResizer resize)
     : variable_(variable),
       dtype_(variable.dtype()),
-      shape_(variable.shape().known()),
+      shape_(variable.shape()),
       memory_(std::move(memory)),
-      layout_(layout) {}
+      layout_(layout),
+      resize_(std::move(resize)) {}
 
 VariableBinding::VariableBinding(const Variable& variable, ExternalVariable external)
-    : variable_(variable), dtype_(variable.dtype()), shape_(variable.shape().known()), external_(std::move(external)) {}
+    : variable_(variable), dtype_(variable.dtype()), shape_(variable.shape()), external_(std::move(external)) {}
 
 Tensor VariableBinding::read() {
   read_into(staging_);
@@ -65,7 +70,8 @@ Tensor VariableBinding::read_once() const {
 
 StateMemory VariableBinding::memory() const {
   if (!memory_ || layout_ != Layout::RowMajor) return {};
-  return {.dtype = dtype(), .shape = shape_, .bytes = memory_()};
+  const MemoryView now = memory_();
+  return {.dtype = dtype(), .shape = now.shape, .bytes = now.bytes};
 }
 
 std::function<Tensor()> VariableBinding::deferred() const {
@@ -81,12 +87,12 @@ std::function<Tensor()> VariableBinding::deferred() const {
 }
 
 void VariableBinding::read_into(Tensor& target) const {
-  std::span<const std::byte> memory;
-  if (memory_) memory = memory_();
-  target.reset_to(dtype(), shape_);
   if (memory_) {
-    to_row_major(memory, layout_, shape_, target.overwrite_bytes());
+    const MemoryView now = memory_();
+    target.reset_to(dtype(), now.shape);
+    to_row_major(now.bytes, layout_, now.shape, target.overwrite_bytes());
   } else {
+    target.reset_to(dtype(), shape_.known());
     call_of_user("the read function of variable", name(), [&] { external_.read(target.overwrite_bytes()); });
   }
 }
@@ -96,9 +102,24 @@ void VariableBinding::validate(const Tensor& value) const {
   if (memory_) (void)memory_();
 }
 
+std::function<void()> VariableBinding::resized_for(const Tensor& value) const {
+  if (!resize_ || memory_().shape == value.shape()) return {};
+  return resize_(value.num_elements());
+}
+
+void VariableBinding::expect_size_of(const Tensor& value) const {
+  if (!memory_) return;
+  if (const Shape now = memory_().shape; now != value.shape()) {
+    throw FailedPreconditionError(
+        "variable '{}' got the shape {} while a value of shape {} was loaded: leave its size to the restore", name(),
+        now, value.shape());
+  }
+}
+
 void VariableBinding::write(const Tensor& value) {
+  expect_size_of(value);
   if (memory_) {
-    from_row_major(value.bytes(), layout_, shape_, memory_());
+    from_row_major(value.bytes(), layout_, value.shape(), memory_().bytes);
   } else {
     call_of_user("the write function of variable", name(), [&] { external_.write(value.bytes()); });
   }
@@ -106,7 +127,7 @@ void VariableBinding::write(const Tensor& value) {
 }
 
 void VariableBinding::fill(FillMemory fill) {
-  fill(name(), memory_());
+  fill(name(), memory_().bytes);
   initialized = true;
 }
 
@@ -198,6 +219,7 @@ void BoundState::load(std::span<const NamedTensor> entries, FillMemory fill) {
       order.emplace_back(variable->place, order.size());
       change.value = &entry.tensor;
       change.variable = variable;
+      if (!is_filled) change.resize = variable->resized_for(entry.tensor);
     } else {
       StateBinding& state = state_called(entry.name);
       expect_first(state.last_load, entry.name);
@@ -237,6 +259,7 @@ bool BoundState::Change::may_fail() const noexcept {
 }
 
 void BoundState::Change::keep_old_value() {
+  if (resize) return;
   if (variable != nullptr) {
     undo = [variable = variable, old = variable->read_once()] { variable->write(old); };
   } else {
@@ -249,6 +272,7 @@ void BoundState::apply(const std::vector<Change>& changes, const Order& order, F
   try {
     for (; next < order.size(); ++next) {
       const Change& change = changes[order[next].second];
+      if (change.resize) change.resize();
       if (change.variable != nullptr && change.value->has_value()) {
         change.variable->write(*change.value);
       } else if (change.variable != nullptr) {
@@ -258,7 +282,7 @@ void BoundState::apply(const std::vector<Change>& changes, const Order& order, F
       }
     }
     for (const Change& change : changes) {  // a function may have changed the memory of what came before it
-      if (change.variable != nullptr && change.value->has_value()) change.variable->validate(*change.value);
+      if (change.variable != nullptr && change.value->has_value()) change.variable->expect_size_of(*change.value);
     }
   } catch (...) {
     const std::size_t changed = (std::min)(next + 1, order.size());  // the one that failed may be half done
@@ -269,6 +293,7 @@ void BoundState::apply(const std::vector<Change>& changes, const Order& order, F
 
 void BoundState::take_back(const Change& change) noexcept {
   try {
+    if (change.resize) change.resize();
     if (change.undo) change.undo();
   } catch (...) {
     log_error("what a failed restore had changed could not be taken back: {}", describe(std::current_exception()));

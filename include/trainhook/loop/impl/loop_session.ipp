@@ -35,6 +35,12 @@ class AtExit {
   F function_;
 };
 
+inline PartialShape with_any_rows(const Shape& shape) {
+  std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
+  if (!dims.empty()) dims[0] = kUnknownDim;
+  return PartialShape(std::span<const std::int64_t>(dims));
+}
+
 }  // namespace trainhook::detail
 
 namespace trainhook {
@@ -48,7 +54,7 @@ struct LoopSession::Impl {
   // registration.
   [[nodiscard]] inline std::string whole_name(std::string_view name) const;
 
-  inline Variable add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable,
+  inline Variable add_variable(std::string_view name, DType dtype, const PartialShape& shape, bool trainable,
                                const PartOf& part_of);
   inline Variable add(detail::VariableBinding binding);
   inline void run(const RunRequest& request, std::span<Tensor> results);
@@ -198,7 +204,7 @@ std::string LoopSession::Impl::whole_name(std::string_view name) const {
   return full + "/";
 }
 
-Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, const Shape& shape, bool trainable,
+Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, const PartialShape& shape, bool trainable,
                                          const PartOf& part_of) {
   const std::string whole = whole_name(name);
   Variable variable;
@@ -206,6 +212,10 @@ Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, con
     if (part_of.shape.rank() == 0 || part_of.offset.empty())
       throw InvalidArgumentError("variable '{}': `part_of` needs the `shape` of the whole and the `offset` in it",
                                  name);
+    if (!shape.is_fully_known()) {
+      throw InvalidArgumentError("variable '{}': a part of a tensor keeps its size: leave out `resizable` or `part_of`",
+                                 name);
+    }
     const std::string full_name = !part_of.name.empty() ? part_of.name : whole.substr(0, whole.size() - 1);
     const auto slice = detail::make_shared_object<SaveSliceInfo>(
         SaveSliceInfo{.full_name = full_name,
@@ -225,7 +235,8 @@ Variable LoopSession::Impl::add_variable(std::string_view name, DType dtype, con
 }
 
 Variable LoopSession::add_memory(std::string_view name, DType dtype, const MemoryOptions& options,
-                                 Layout natural_layout, std::function<detail::MemoryView()> view) {
+                                 Layout natural_layout, std::function<detail::MemoryView()> view,
+                                 detail::MemoryResizer resize) {
   const Shape natural = view().shape;
   const Shape shape = detail::resolve_shape(name, options.shape, natural);
   const Layout layout =
@@ -234,18 +245,28 @@ Variable LoopSession::add_memory(std::string_view name, DType dtype, const Memor
     throw InvalidArgumentError("variable '{}': column-major memory needs the shape {{rows, columns}}, not {}", name,
                                shape);
   }
-  auto memory = [name = std::string(name), view = std::move(view), natural] {
-    const detail::MemoryView now = view();
-    if (now.shape != natural) {
+  if (!options.resizable) resize = nullptr;
+  if (options.resizable && (!resize || shape.rank() == 0 || (natural.rank() > 1 && shape != natural))) {
+    throw InvalidArgumentError(
+        "variable '{}' cannot be `resizable`: only a vector can, or a matrix in its own shape whose type leaves the "
+        "number of rows open",
+        name);
+  }
+  const PartialShape in_memory = resize ? detail::with_any_rows(natural) : natural;
+  const PartialShape of_variable = resize ? detail::with_any_rows(shape) : shape;
+  auto memory = [name = std::string(name), view = std::move(view), natural, in_memory, of_variable] {
+    detail::MemoryView now = view();
+    if (!in_memory.compatible_with(now.shape)) {
       throw FailedPreconditionError(
-          "variable '{}' had shape {} when it was registered and has {} now; "
-          "its memory must keep its size as long as the session lives",
+          "variable '{}' had shape {} when it was registered and has {} now; its memory must keep its size as long as "
+          "the session lives, or, for the number of rows, be registered with {{.resizable = true}}",
           name, natural, now.shape);
     }
-    return now.bytes;
+    now.shape = detail::resolve_shape(name, of_variable, now.shape);
+    return now;
   };
-  const Variable variable = impl_->add_variable(name, dtype, shape, options.trainable, options.part_of);
-  return impl_->add(detail::VariableBinding(variable, std::move(memory), layout));
+  const Variable variable = impl_->add_variable(name, dtype, of_variable, options.trainable, options.part_of);
+  return impl_->add(detail::VariableBinding(variable, std::move(memory), layout, std::move(resize)));
 }
 
 Variable LoopSession::Impl::add(detail::VariableBinding binding) {

@@ -143,7 +143,9 @@ inline bool append_missing_nodes(std::string& bytes, const Graph& graph, const V
   const std::size_t before = bytes.size();
   if (!variable.initializer.has_value() && !graph.find_operation(name + "/Assign").has_value()) {
     const std::string zeros = name + "/Initializer/zeros";
-    append_zeros(bytes, zeros, variable.dtype(), variable.shape().known(), add_shapes);
+    std::vector<std::int64_t> dims(variable.shape().dims().begin(), variable.shape().dims().end());
+    std::ranges::replace(dims, kUnknownDim, 0);  // of a variable whose size changes
+    append_zeros(bytes, zeros, variable.dtype(), Shape(dims), add_shapes);
     append_node(bytes,
                 {.name = name + "/Assign",
                  .op = "Assign",
