@@ -3,6 +3,9 @@
 /// The nodes and collections that a variable brings.
 #include <trainhook/graph/variable.hpp>
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include <trainhook/graph/ops/constant.hpp>
@@ -34,6 +37,12 @@ TEST(Variable, IsInTheCollectionsThatItsOptionsName) {
   EXPECT_EQ(global_variables(graph), (std::vector<Variable>{w, fixed}));
   EXPECT_EQ(trainable_variables(graph), (std::vector<Variable>{w}));
   EXPECT_EQ(local_variables(graph), (std::vector<Variable>{local}));
+}
+
+TEST(Variable, KeepsItsInitialValueByItsName) {
+  Graph graph;
+  keep_initial(graph, "rate");
+  EXPECT_EQ(graph.collection<std::string>(detail::kKeptInitial), std::vector<std::string>{"rate"});
 }
 
 TEST(Variable, NeedsAKnownShape) {

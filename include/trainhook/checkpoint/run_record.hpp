@@ -22,7 +22,7 @@ namespace detail {
 struct RunRecord {
   std::string command_line{};           ///< program and arguments; empty if unknown, which differs from nothing
   std::int64_t random_seed = 0;         ///< of the graph
-  std::string restored{};               ///< what was not plain in a restore by rules; it differs from nothing
+  std::string restored{};               ///< what was not plain in restores; it differs from nothing
   std::string kernel_width{};           ///< of the engine; empty if unknown, which differs from nothing
   std::uint32_t graph_fingerprint = 0;  ///< a CRC32C of what the nodes are; 0 if unknown, which differs from nothing
 

@@ -60,6 +60,24 @@ inline constexpr std::string_view kReadsOnce = "_reads_once";
 
 }  // namespace detail
 
+/// Whose value counts when a program resumes from a checkpoint.
+enum class OnResume {
+  Restore,      ///< the checkpoint's
+  KeepInitial,  ///< the program's, so that a restart may change it: see `keep_initial`
+};
+
+/// Has a variable, or other state of that name in checkpoints, keep the program's value when the program resumes: the
+/// one that it has when its session is created, or the initial value of a graph's variable. A log line and `run.pbtxt`
+/// say which value it replaces. From then on a checkpoint has the last word: if the session is lost, it gets back the
+/// value that the checkpoint of this process has. An evaluation gets the checkpoint's, too.
+TRAINHOOK_DECL void keep_initial(Graph& graph, std::string_view name);
+
+namespace detail {
+
+inline constexpr std::string_view kKeptInitial = "kept_initial";  // the collection of such names
+
+}  // namespace detail
+
 /// The variables that checkpoints save. Source: `tf.compat.v1.global_variables`.
 [[nodiscard]] TRAINHOOK_DECL std::vector<Variable> global_variables(const Graph& graph);
 /// The variables that belong to one session and are not saved. Source: `tf.compat.v1.local_variables`.

@@ -22,6 +22,7 @@
 #include <trainhook/core/linkage.hpp>
 #include <trainhook/core/shape.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/graph/variable.hpp>
 
 namespace trainhook {
 
@@ -63,6 +64,8 @@ struct MemoryOptions {
   /// For a vector or a dense matrix whose number of rows changes in training, such as particles: a save stores as many
   /// as there are, and a restore resizes it to those of the checkpoint. All other dimensions stay.
   bool resizable = false;
+
+  OnResume on_resume = OnResume::Restore;  ///< KeepInitial: a restart with another value changes it
 };
 
 /// A variable whose memory is not on the host or not contiguous. Both functions transfer all elements, in row-major
@@ -78,7 +81,8 @@ struct ExternalVariable {
   std::function<std::function<Tensor()>()> snapshot{};
 
   bool trainable = true;
-  PartOf part_of{};  ///< for a region of a tensor that the processes of a job share
+  PartOf part_of{};                        ///< for a region of a tensor that the processes of a job share
+  OnResume on_resume = OnResume::Restore;  ///< KeepInitial: a restart with another value changes it
 };
 
 namespace detail {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +26,8 @@
 #include <trainhook/engine/eigen_session.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/graph/graph.hpp>
+#include <trainhook/graph/ops/constant.hpp>
+#include <trainhook/graph/ops/state.hpp>
 #include <trainhook/graph/variable.hpp>
 #include <trainhook/model/initializers.hpp>
 #include <trainhook/model/ops/math.hpp>
@@ -201,6 +204,55 @@ TEST(RestoringGenerators, ACheckpointOfAnotherProgramNeedNotHaveThem) {
   testing::LogLines log;
   run_noise(disk, "sound", true);
   EXPECT_EQ(log.count("W checkpoint run/model.ckpt-3 has nothing for 1 generator of random ops"), 1U);
+}
+
+/// Loses the session when it is told to.
+struct Losing final : SessionRunHook {
+  SessionRunArgs before_run(SessionRunContext& /*context*/) override {
+    if (std::exchange(lose, false)) throw AbortedError("lost");
+    return {};
+  }
+  bool lose = false;
+};
+
+/// A graph that has a rate, which a restart may change.
+struct Rated {
+  explicit Rated(float initial) : rate(make_variable("rate", constant(graph, Tensor(initial)))) {
+    keep_initial(graph, rate.name());
+    const Variable step = get_or_create_global_step(graph);
+    train = assign_add(step, constant(graph, Tensor(std::int64_t{1}))).operation();
+    slow_down = assign(rate, constant(graph, Tensor(0.125F))).operation();
+  }
+  // The rates at which a run of a few steps begins, and after a loss of its session.
+  Floats rates_of_run(testing::MemoryFileSystem& disk, bool saves_before_the_loss) {
+    testing::ManualClock clock;
+    const auto losing = std::make_shared<Losing>();
+    auto session = monitored_training_session<EigenSession>(graph, {.checkpoint_dir = "run",
+                                                                    .save_checkpoint_steps = 2,
+                                                                    .hooks = {losing},
+                                                                    .file_system = &disk,
+                                                                    .clock = &clock});
+    Floats rates{session.raw_session().run(rate.read).scalar<float>()};
+    session.run(slow_down);
+    for (int i = 0; i < (saves_before_the_loss ? 3 : 1); ++i) session.run(train);
+    losing->lose = true;
+    session.run(train);
+    rates.push_back(session.raw_session().run(rate.read).scalar<float>());
+    session.close();
+    return rates;
+  }
+  Graph graph;
+  Variable rate;
+  Operation train, slow_down;
+};
+
+TEST(GraphThatKeepsInitialValues, BeginsWithThemAndGetsBackWhatItsOwnCheckpointHas) {
+  testing::MemoryFileSystem disk;
+  const testing::LogLines log;
+  EXPECT_EQ(Rated(0.5F).rates_of_run(disk, true), (Floats{0.5F, 0.125F}));
+  EXPECT_EQ(Rated(0.25F).rates_of_run(disk, false), (Floats{0.25F, 0.25F}));
+  EXPECT_EQ(log.count("'rate' is float32[] 0.25 here and was float32[] 0.125 there"), 1U);
+  EXPECT_EQ(Rated(2).rates_of_run(disk, true), (Floats{2, 0.125F}));
 }
 
 }  // namespace

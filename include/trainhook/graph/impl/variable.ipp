@@ -42,6 +42,10 @@ void SaveSliceInfo::validate(std::string_view variable, const PartialShape& shap
 
 Output Variable::ref() const { return Output(&handle.node(), 0); }
 
+void keep_initial(Graph& graph, std::string_view name) {
+  graph.add_to_collection(detail::kKeptInitial, std::string(name));
+}
+
 std::vector<Variable> global_variables(const Graph& graph) {
   return graph.collection<Variable>(graph_keys::kGlobalVariables);
 }

@@ -109,6 +109,7 @@ Variable LoopSession::variable(std::string_view name, ExternalVariable external)
     throw InvalidArgumentError("variable '{}' needs a dtype of fixed size", name);
   const Variable variable =
       impl_->add_variable(name, external.dtype, external.shape, external.trainable, external.part_of);
+  if (external.on_resume == OnResume::KeepInitial) keep_initial(impl_->graph, variable.name());
   return impl_->add(detail::VariableBinding(variable, std::move(external)));
 }
 
@@ -266,6 +267,7 @@ Variable LoopSession::add_memory(std::string_view name, DType dtype, const Memor
     return now;
   };
   const Variable variable = impl_->add_variable(name, dtype, of_variable, options.trainable, options.part_of);
+  if (options.on_resume == OnResume::KeepInitial) keep_initial(impl_->graph, variable.name());
   return impl_->add(detail::VariableBinding(variable, std::move(memory), layout, std::move(resize)));
 }
 

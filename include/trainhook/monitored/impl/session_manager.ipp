@@ -92,6 +92,61 @@ inline std::optional<std::string> variables_missing(SessionRef session, bool wit
   return names.empty() ? std::nullopt : std::optional<std::string>(not_initialized(names));
 }
 
+/// What a process began with in place of a checkpoint's values; in the collection of its graph of that name.
+struct ProcessStart {
+  std::string checkpoint{};  // empty: none
+  std::vector<NamedTensor> values{};
+};
+inline constexpr std::string_view kProcessStart = "process_start";
+
+/// What `keep_initial` is about and has a value before the restore: all but a graph's variables.
+inline std::vector<NamedTensor> initial_values(SessionRef session) {
+  std::vector<std::string> names = session.graph().collection<std::string>(kKeptInitial);
+  if (names.empty()) return {};
+  for (const StateSpec& spec : session.state())
+    if (!spec.initialized) std::erase(names, spec.name);
+  return session.snapshot(names);
+}
+
+/// Sets what `keep_initial` is about after a restore from `checkpoint`. Returns what differed there.
+inline std::string keep_initial_values(SessionRef session, const std::vector<NamedTensor>& initial,
+                                       const std::string& checkpoint) {
+  Graph& graph = session.graph();
+  const std::vector<std::string> names = graph.collection<std::string>(kKeptInitial);
+  if (names.empty() || !is_saved(session)) return {};
+  if (const auto begun = graph.collection<ProcessStart>(kProcessStart); !begun.empty()) {
+    if (begun[0].checkpoint == checkpoint) session.load(begun[0].values);
+    return {};
+  }
+  ProcessStart start{.checkpoint = checkpoint};
+  std::string differences;
+  if (!checkpoint.empty()) {
+    const std::vector<NamedTensor> saved = session.snapshot(names);
+    session.load(initial);
+    for (const Variable& variable : global_variables(graph)) {
+      const bool is_kept = std::ranges::find(names, variable.name()) != names.end() &&
+                           std::ranges::find(initial, variable.name(), &NamedTensor::name) == initial.end();
+      if (is_kept && variable.initializer.has_value()) session.run(variable.initializer);
+    }
+    start.values = session.snapshot(names);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Tensor& here = start.values[i].tensor;
+      if (here == saved[i].tensor) continue;
+      differences += fmt::format("{}'{}' is {} here and was {} there", differences.empty() ? "" : ", ", names[i], here,
+                                 saved[i].tensor);
+    }
+  }
+  graph.add_to_collection(kProcessStart, std::move(start));
+  return differences;
+}
+
+/// Adds to what `run.pbtxt` says about restores.
+inline void add_to_run_record(FileSystem& file_system, const std::string& directory, const std::string& note) try {
+  RunRecord record = read_run_record(file_system, directory).value_or(RunRecord());
+  record.restored += (record.restored.empty() ? "" : "; ") + note;
+  write_run_record(file_system, directory, record);
+} catch (const Error& error) { log_warning("run.pbtxt does not say what the program changed: {}", error); }
+
 inline void close_unready(OwnedSession& owned) noexcept {
   try {
     owned.close();
@@ -111,7 +166,15 @@ OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from
   report_ = {};
   OwnedSession owned = open();
   try {
+    const std::vector<NamedTensor> initial = detail::initial_values(owned.session);
     restore(owned.session, from, init);
+    if (const std::string changed = detail::keep_initial_values(owned.session, initial, report_.prefix);
+        !changed.empty()) {
+      log_info("The program's values go before those of {}: {}.", report_.prefix, changed);
+      if (!from.checkpoint_dir.empty())
+        detail::add_to_run_record(*options_.file_system, from.checkpoint_dir,
+                                  fmt::format("from {}: {}", report_.prefix, changed));
+    }
     owned.restored_from = report_.prefix;
     then(owned.session, !report_.prefix.empty());
   } catch (...) {

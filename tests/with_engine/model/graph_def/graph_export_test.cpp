@@ -58,6 +58,18 @@ TEST(GraphExport, DescribesALoopsVariableThatIsLargerThanTheMemory) {
   EXPECT_NE(bytes.find("w/Initializer/zeros"), std::string::npos);
 }
 
+TEST(GraphExport, DescribesALoopsVariableThatChangesItsSizeAsOneWithoutRows) {
+  LoopSession loop;
+  std::vector<float> points(6);
+  loop.variable("points", points, {.shape = {2, 3}, .resizable = true});
+  const MetaGraphDef def = parse_meta_graph(meta_graph_of(loop.graph(), {}));
+  const auto zeros = std::ranges::find(def.graph_def.nodes, "points/Initializer/zeros", &NodeDef::name);
+  ASSERT_NE(zeros, def.graph_def.nodes.end());
+  EXPECT_EQ(std::get<Tensor>(zeros->attrs.at("value")).shape(), (Shape{0, 3}));
+  const auto variable = std::ranges::find(def.graph_def.nodes, "points", &NodeDef::name);
+  EXPECT_EQ(std::get<PartialShape>(variable->attrs.at("shape")), PartialShape({-1, 3}));
+}
+
 TEST(GraphExport, ItsSaverHasTheVariablesThatAreNamed) {
   Graph graph;
   for (const char* name : {"a", "b", "c"}) make_variable(name, zeros(graph, {2}));
