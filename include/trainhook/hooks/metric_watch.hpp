@@ -15,6 +15,8 @@
 
 namespace trainhook {
 
+class HookServices;
+
 namespace detail {
 
 /// The best value of a metric, and the number of values since that were no improvement. It is part of its hook's state.

@@ -181,6 +181,12 @@ template <class M>
   return [&memory] { return MemoryView{std::as_writable_bytes(memory_elements(memory)), natural_shape(memory)}; };
 }
 
+template <class M>
+[[nodiscard]] M empty_like(const M& memory) {
+  if constexpr (requires { M(memory.get_allocator()); }) return M(memory.get_allocator());
+  return M();
+}
+
 /// Makes memory for another number of elements, in whole rows. The result exchanges it with what is there, and does not
 /// throw; a second call takes that back.
 using MemoryResizer = std::function<std::function<void()>(std::int64_t count)>;
@@ -190,10 +196,7 @@ template <class M>
 [[nodiscard]] MemoryResizer memory_resizer(M& memory) {
   if constexpr (ResizableMemory<M>) {
     return [&memory](std::int64_t count) -> std::function<void()> {
-      M other = [&memory] {
-        if constexpr (requires { M(memory.get_allocator()); }) return M(memory.get_allocator());
-        return M();
-      }();
+      M other = empty_like(memory);
       if constexpr (DenseMatrix<M>) {
         other.resize(memory.cols() == 0 ? 0 : count / memory.cols(), memory.cols());
       } else {

@@ -7,6 +7,7 @@
 
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/tensor.hpp>
+#include <trainhook/session/hook_services.hpp>
 
 namespace trainhook::detail {
 
