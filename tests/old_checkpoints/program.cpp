@@ -205,8 +205,12 @@ void train_ranks(const std::string& directory, std::int64_t last_step) {
     loop.variable("b", b);
     loop.state("noise", noise);
     th::Iterator& input = th::make_iterator(loop, th::Dataset::range(100), "input");
+#if __has_include(<trainhook/data/iterator_saveable.hpp>) || __has_include(<trainhook/checkpoint/iterator_saveable.hpp>)
     loop.graph().add_to_collection(th::graph_keys::kSaveableObjects,
                                    th::make_saveable_from_iterator(loop.graph(), "input"));
+#else
+    th::save_with_model(loop.graph(), "input");
+#endif
     const auto scaffold = std::make_shared<th::Scaffold>(
         th::ScaffoldOptions{.saver = std::make_shared<th::Saver>(th::SaverOptions{.sharded = true})});
 #if __has_include(<trainhook/ranks/peers.hpp>)

@@ -92,6 +92,7 @@ class RankAgreement final : public SessionPeers {
     expect_first_session(has_joined_);
     const auto last = std::ranges::find(hooks, HookPhase::Report, [](const auto& hook) { return hook->phase(); });
     hooks.insert(last, states_);
+    states_ = {std::shared_ptr<void>(), states_.get()};  // the session owns it now, and ends what it has begun
   }
 
   [[nodiscard]] bool may_recreate() const noexcept override { return false; }
