@@ -4,6 +4,7 @@
 /// one process and in several.
 #include <trainhook/checkpoint/keep_rule.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -20,6 +21,7 @@
 #include <trainhook/checkpoint/saver.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/loop/loop_session.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
 #include <trainhook/testing/log_lines.hpp>
 #include <trainhook/testing/manual_clock.hpp>
 #include <trainhook/testing/memory_file_system.hpp>
@@ -133,6 +135,46 @@ TEST(KeepRule, OtherRulesOfALaterProcessHoldForWhatIsThere) {
   Saving second(disk, clock, {LatestN(1)});
   second.save(50);
   EXPECT_EQ(on_disk(disk), std::vector<std::string>{"run/model.ckpt-50"});
+}
+
+TEST(KeepRule, TheOrderInWhichAKilledProcessListedDoesNotCount) {
+  const testing::LogLines quiet;
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  {
+    Saving first(disk, clock, {LatestN(9)});
+    for (const std::int64_t step : {1'000, 1'500, 2'000}) first.save(step);
+  }
+  CheckpointState state = *get_checkpoint_state(disk, "run");  // what goes, then what stays
+  std::swap(state.all_model_checkpoint_paths[0], state.all_model_checkpoint_paths[1]);
+  std::swap(state.all_model_checkpoint_timestamps[0], state.all_model_checkpoint_timestamps[1]);
+  update_checkpoint_state(disk, "run", std::move(state));
+  Saving second(disk, clock, {LatestN(1), EveryNSteps(1'000)});
+  second.saver.tidy("run/model.ckpt");
+  EXPECT_EQ(on_disk(disk), (std::vector<std::string>{"run/model.ckpt-1000", "run/model.ckpt-2000"}));
+}
+
+TEST(KeepRule, ABestCheckpointThatCannotBeReadNowStays) {
+  const testing::LogLines log;
+  testing::MemoryFileSystem disk;
+  testing::ManualClock clock;
+  {
+    Saving first(disk, clock, {LatestN(9)});
+    for (std::int64_t step = 0; step < 30; step += 10) first.save(step);
+  }
+  testing::FaultyFileSystem faulty(disk);
+  faulty.fail_from(testing::FileOperation::OpenReadable, 1, ErrorCode::Unavailable);
+  Saving second(faulty, clock, {LatestN(1), BestN(1, "loss")});
+  second.saver.tidy("run/model.ckpt");
+  faulty.reset();
+  EXPECT_EQ(on_disk(disk).size(), 3U);
+  second.saver.tidy("run/model.ckpt");
+  EXPECT_EQ(on_disk(disk), std::vector<std::string>{"run/model.ckpt-20"});
+  EXPECT_EQ(std::ranges::count_if(log.lines,
+                                  [](const std::string& line) {
+                                    return line.find("W BestN: no checkpoint in run has a value of 'loss'") == 0;
+                                  }),
+            1);
 }
 
 TEST(KeepRule, ASaverTidiesUpAfterAKilledProcess) {

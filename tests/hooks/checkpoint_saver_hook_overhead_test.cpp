@@ -8,7 +8,9 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include <trainhook/core/error.hpp>
 #include <trainhook/hooks/async_checkpoint_saver_hook.hpp>
 #include <trainhook/hooks/checkpoint_saver_listener.hpp>
+#include <trainhook/testing/faulty_file_system.hpp>
 
 #include "training_double.hpp"
 
@@ -85,8 +88,42 @@ TEST(MaxSaveOverhead, CountsWhatTheLoopWaitsForInTheBackgroundToo) {
     hook->wait_until_written();
     training.run_timed(1);
   }
-  EXPECT_EQ(training.saved, (Steps{0, 20, 40, 60})) << "the hook hears of the end of a save after the next step";
+  EXPECT_EQ(training.saved, (Steps{0, 19, 38, 57}));
   training.end();
+}
+
+TEST(MaxSaveOverhead, ASaveThatReplacesAnotherCountsAndWaitsForTheWriter) {
+  Saving training;
+  std::mutex mutex;
+  testing::FaultyFileSystem slow(training.disk);  // whose writer does not get on before the test lets it
+  slow.set_callback([&](testing::FileOperation, const std::string&) { const std::scoped_lock lock(mutex); });
+  CheckpointSaverOptions options = training.options(0.1);
+  options.saver = std::make_shared<Saver>(SaverOptions{.file_system = &slow});
+  options.overlap = SaveOverlap::Replace;
+  const auto hook = std::make_shared<AsyncCheckpointSaverHook>(std::move(options));
+  training.add(hook);
+  training.start();
+  hook->wait_until_written();
+  training.run_timed(1);
+  {
+    const std::scoped_lock held(mutex);
+    training.run_timed(60);
+  }
+  EXPECT_EQ(training.saved, (Steps{0, 19})) << "the second one is still being written";
+  training.end();
+}
+
+TEST(MaxSaveOverhead, ASaveThatFailsCountsAndIsTriedLater) {
+  Saving training;
+  testing::FaultyFileSystem faulty(training.disk);
+  CheckpointSaverOptions options = training.options(0.1);
+  options.saver = std::make_shared<Saver>(SaverOptions{.file_system = &faulty});
+  options.tolerated_save_failures = 3;
+  training.add(CheckpointSaverHook(std::move(options)));
+  training.start();
+  faulty.fail_from(1);
+  training.run_timed(60);
+  EXPECT_EQ(training.saved, (Steps{0, 19, 38, 57}));
 }
 
 TEST(MaxSaveOverhead, KeepsTheShortestAndTheLongestPeriod) {

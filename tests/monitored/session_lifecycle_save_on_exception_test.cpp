@@ -101,6 +101,32 @@ TEST(SaveOnException, SavesTheStepAfterWhichAHookThrows) {
   }
 }
 
+TEST(SaveOnException, AStepThatNobodyHasCheckedIsNotSaved) {
+  Training training;
+  auto hook = LambdaHook({.after_run =
+                              [](SessionRunContext& context, const SessionRunValues&) {
+                                if (context.global_step() == 13) throw Broken();
+                              },
+                          .phase = HookPhase::Check});
+  EXPECT_THROW(training.train({std::move(hook)}, [&](auto& session) { training.steps(session, 20); }), Broken);
+  EXPECT_EQ(training.saved(), "0 10 ");
+}
+
+TEST(SaveOnException, AStepThatFailedInsideAnotherIsForgottenWithIt) {
+  Training training;
+  EXPECT_THROW(training.train({},
+                              [&](auto& session) {
+                                training.steps(session, 12);
+                                session.run_step_fn([&](auto& context) {
+                                  EXPECT_THROW(context.run_with_hooks([] { throw Broken(); }), Broken);
+                                  context.run_with_hooks([] {});
+                                });
+                                throw Broken();
+                              }),
+               Broken);
+  EXPECT_EQ(training.saved(), "0 10 13 ");
+}
+
 TEST(SaveOnException, SavesTheStepBeforeAHookThatThrowsBeforeTheRun) {
   Training training;
   auto hook = LambdaHook({.before_run = [](SessionRunContext& context) -> SessionRunArgs {

@@ -178,6 +178,24 @@ TEST_F(KeepInitialTest, AnEvaluationGetsTheValueOfTheCheckpoint) {
   EXPECT_EQ(evaluation.rate, 0.5);
 }
 
+TEST_F(KeepInitialTest, HoldsForEachSessionOfALoop) {
+  Program program(0.5);
+  train(program, 10);
+  program.rate = 0.25;
+  train(program, 20);
+  EXPECT_EQ(program.rate, 0.25);
+  EXPECT_EQ(program.weight, 7.5);
+}
+
+TEST_F(KeepInitialTest, MaySayItTwice) {
+  for (const double rate : {0.5, 0.25}) {
+    Program program(rate);
+    keep_initial(program.loop.graph(), "rate");
+    train(program, rate == 0.5 ? 10 : 20);
+    EXPECT_EQ(program.rate, rate);
+  }
+}
+
 TEST_F(KeepInitialTest, NamesWhatTheProgramDoesNotHave) {
   Program program(0.5);
   keep_initial(program.loop.graph(), "learning_rate");

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -47,7 +48,6 @@ TEST(PrometheusTextfileHook, RefusesBadOptions) {
   EXPECT_THROW(PrometheusTextfileHook("train.txt"), InvalidArgumentError);
   EXPECT_THROW(PrometheusTextfileHook("run/.prom"), InvalidArgumentError);
   EXPECT_THROW(PrometheusTextfileHook("train.prom", {.every_secs = 0s}), InvalidArgumentError);
-  EXPECT_THROW(PrometheusTextfileHook("train.prom", {.every_secs = std::nullopt}), InvalidArgumentError);
 }
 
 TEST(PrometheusTextfileHook, SaysStepsAndTimes) {
@@ -75,6 +75,25 @@ TEST(PrometheusTextfileHook, SaysWhenTheRunSavedLast) {
   training.services.note_save("run/model.ckpt-3", 1s);
   training.run_timed(4, 1);
   EXPECT_THAT(training.text(), HasSubstr("trainhook_last_checkpoint_timestamp_seconds{run=\"\"} 1700003603\n"));
+}
+
+TEST(PrometheusTextfileHook, ASecondSessionSaysItsOwn) {
+  const auto hook =
+      std::make_shared<PrometheusTextfileHook>("train.prom", PrometheusTextfileHook::Options{.every_secs = 1s});
+  Exported first;
+  first.services.set_checkpoint_dir("a");
+  first.add(hook);
+  first.start();
+  first.services.note_save("a/model.ckpt-1", 1s);
+  first.run_timed(2, 1);
+  EXPECT_THAT(first.text(), HasSubstr("trainhook_last_checkpoint_timestamp_seconds{run=\"a\"} "));
+  Exported second;
+  second.services.set_checkpoint_dir("b");
+  second.add(hook);
+  second.start();
+  second.run_timed(2, 1);
+  EXPECT_THAT(second.text(), HasSubstr("trainhook_steps_total{run=\"b\"} 2\n"));
+  EXPECT_THAT(second.text(), ::testing::Not(HasSubstr("last_checkpoint")));
 }
 
 TEST(PrometheusTextfileHook, SaysMetricsByName) {

@@ -191,6 +191,44 @@ TEST(TimeLimitHook, KnowsWhenAJobOfSlurmEnds) {
   EXPECT_LT(job.last, 75);
 }
 
+TEST(TimeLimitHook, WhatSlurmDoesNotAnswerIsAsBefore) {
+  const support::TemporaryFolder folder;
+  const std::string squeue = folder.file("squeue");
+  const auto answer = [&](const std::string& text) {
+    std::ofstream(squeue, std::ios::trunc) << "#!/bin/sh\necho " << text << '\n';
+    std::filesystem::permissions(squeue, std::filesystem::perms::owner_all);
+  };
+  Job job;
+  job.step = [] { return Duration(10s); };
+  const double now = job.clock.wall_seconds();
+  const char* const path = std::getenv("PATH");
+  const Environment search("PATH", folder.path() + ":" + (path != nullptr ? path : "/usr/bin:/bin"));
+  const Environment id("SLURM_JOB_ID", "17");
+  answer("N/A");  // not yet
+  job.save = [&] {
+    const bool is_known = job.clock.wall_seconds() > now + 1'000;
+    answer(is_known ? "error"
+                    : fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(now + 3'000))));
+    return Duration(1s);
+  };
+  EXPECT_EQ(job.train(TimeLimitHook()), TimeLimitHook::kTimeLimit);
+  const double took = job.clock.wall_seconds() - now;
+  EXPECT_GT(took, 2'900);
+  EXPECT_LT(took, 3'000);
+  EXPECT_THAT(job.lines, ::testing::Contains(HasSubstr("W TimeLimitHook: Slurm does not say when the job ends")));
+}
+
+TEST(TimeLimitHook, AResumedRunSavesSoonToKnowWhatItTakes) {
+  Job job;
+  EXPECT_EQ(job.train(TimeLimitHook({.max_time = 50s})), TimeLimitHook::kTimeLimit);
+  const std::int64_t first = job.last;
+  job.save_steps = 1'000;
+  EXPECT_EQ(job.train(TimeLimitHook({.max_time = 50s, .margin = 0s})), TimeLimitHook::kTimeLimit);
+  EXPECT_TRUE(job.disk.exists("run/model.ckpt-" + std::to_string(first + 2) + ".index") ||
+              job.disk.exists("run/model.ckpt-" + std::to_string(first + 1) + ".index"));
+  EXPECT_TRUE(job.disk.exists("run/model.ckpt-" + std::to_string(job.last) + ".index"));
+}
+
 TEST(TimeLimitHook, AsksSlurmAgainSinceALimitCanBeChanged) {
   const support::TemporaryFolder folder;
   const std::string squeue = folder.file("squeue");

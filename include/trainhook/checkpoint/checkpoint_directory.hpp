@@ -162,7 +162,8 @@ class Retention {
   TRAINHOOK_DECL void keep(const ListedCheckpoint& newest);  // instead of another one of that name
   TRAINHOOK_DECL void let_go(double now);
   TRAINHOOK_DECL void follow_rules();
-  [[nodiscard]] TRAINHOOK_DECL const std::vector<std::optional<double>>& values_of(const std::string& prefix);
+  // What the metrics of BestN are in that checkpoint; nothing if it cannot be read now.
+  [[nodiscard]] TRAINHOOK_DECL std::optional<std::vector<std::optional<double>>> values_of(const std::string& prefix);
   TRAINHOOK_DECL void choose(double now);
   TRAINHOOK_DECL void list_and_remove(double now);
 
@@ -174,6 +175,7 @@ class Retention {
   std::map<std::string, std::vector<std::optional<double>>> values_;  // see KeepCandidate
   double last_preserved_;
   bool clock_went_back_ = false;
+  bool warned_of_metric_ = false;
   bool is_listed_ = true;  // false: the state file differs
   bool lists_all_;
 };

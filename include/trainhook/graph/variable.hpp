@@ -68,8 +68,8 @@ enum class OnResume {
 
 /// Has a variable, or other state of that name in checkpoints, keep the program's value when the program resumes: the
 /// one that it has when its session is created, or the initial value of a graph's variable. A log line and `run.pbtxt`
-/// say which value it replaces. From then on a checkpoint has the last word: if the session is lost, it gets back the
-/// value that the checkpoint of this process has. An evaluation gets the checkpoint's, too.
+/// say which value it replaces. From then on what the session saves has the last word: if it is lost, it gets back the
+/// value of its checkpoint, or the program's if it has none of its own yet. An evaluation gets the checkpoint's, too.
 TRAINHOOK_DECL void keep_initial(Graph& graph, std::string_view name);
 
 namespace detail {

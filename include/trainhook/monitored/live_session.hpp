@@ -97,8 +97,9 @@ class LiveSession {
 
   /// Whether each step that was begun has ended: else the model may be in the middle of one that failed.
   [[nodiscard]] bool is_model_whole() const noexcept { return steps_begun_ == 0; }
-  void begin_step() noexcept { ++steps_begun_; }
-  void end_step() noexcept { --steps_begun_; }
+  /// Returns what `end_step` takes, which also undoes steps inside this one that failed and were caught.
+  int begin_step() noexcept { return steps_begun_++; }
+  void end_step(int before) noexcept { steps_begun_ = before; }
   /// The program goes on after a step that failed.
   void forget_failed_step() noexcept { steps_begun_ = 0; }
 

@@ -168,12 +168,13 @@ class MonitoredSession : public RunForms<MonitoredSession<S>, detail::runs_user_
   [[nodiscard]] operator SessionRef() { return lifecycle_->session(); }
 
   /// Ends the session: saves the last checkpoint, closes event files, joins threads. Then throws the first error of a
-  /// hook's `end`. A second call does nothing. If a thread has reported an error, hooks get `abort`, nothing is saved,
-  /// and that error is thrown. In a hook or in the step it takes effect after the run.
+  /// hook's `end`. A second call does nothing. If a thread has reported an error, hooks get `abort`, nothing is saved
+  /// but what `save_on_exception` is about, and that error is thrown. In a hook or in the step it takes effect after
+  /// the run.
   void close() { lifecycle_->close(); }
 
-  /// Ends the session with an error: hooks get `abort`, and nothing more is saved. Returns the error that hooks
-  /// receive: the first one a background thread reported, or else `error`.
+  /// Ends the session with an error: hooks get `abort`, and nothing more is saved but what `save_on_exception` is
+  /// about. Returns the error that hooks receive: the first one a background thread reported, or else `error`.
   std::exception_ptr abort(const std::exception_ptr& error) noexcept {
     return lifecycle_.get() == nullptr ? error : lifecycle_->abort(error);
   }

@@ -67,7 +67,8 @@ class SessionLifecycle {
   /// run, `close` and `abort` take effect after the run.
   TRAINHOOK_DECL void close();
 
-  /// Ends with an error: every hook that has begun gets `abort`, last hook first, and nothing more is saved. Returns
+  /// Ends with an error: every hook that has begun gets `abort`, last hook first, and nothing more is saved but what
+  /// `save_on_exception` is about. Returns
   /// the error that hooks receive: the first one a background thread reported, or else `error`.
   TRAINHOOK_DECL std::exception_ptr abort(const std::exception_ptr& error) noexcept;
 

@@ -132,8 +132,18 @@ class SessionManager {
 
   TRAINHOOK_DECL std::optional<std::string> why_not(SessionRef session, Output probe, bool with_local) const;
 
+  // What the first session began with in place of a checkpoint's values: see `keep_initial`.
+  struct Start {
+    std::string checkpoint{};  // empty: none
+    std::vector<NamedTensor> values{};
+  };
+
+  // Sets what `keep_initial` is about after a restore. Returns what differed in the checkpoint.
+  TRAINHOOK_DECL std::string keep_initial_values(SessionRef session, const std::vector<NamedTensor>& initial);
+
   SessionManagerOptions options_;
   RestoreReport report_;
+  std::optional<Start> start_;
 };
 
 }  // namespace trainhook

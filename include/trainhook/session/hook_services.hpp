@@ -62,6 +62,9 @@ class HookServices {
   /// before the first one.
   [[nodiscard]] Duration longest_save() const noexcept { return longest_save_; }
 
+  /// How many checkpoints the session has saved.
+  [[nodiscard]] std::uint64_t num_saves() const noexcept { return num_saves_; }
+
   /// Asks the saver hooks for a checkpoint at the next step boundary, whatever their periods. In a job, this
   /// is the wish of one process until all know of it.
   void request_save() {
@@ -121,6 +124,7 @@ class HookServices {
   std::string checkpoint_dir_;
   std::string newest_checkpoint_;
   Duration longest_save_{};
+  std::uint64_t num_saves_ = 0;
   std::string stop_reason_;
   bool is_interrupted_ = false;
   std::uint64_t num_save_requests_ = 0;
@@ -180,7 +184,10 @@ class SessionServices final : public HookServices {
 
   /// For the `begin` of a hook that saves the model also if the session ends by an error: the session calls `save`,
   /// which may throw, before the first `abort`, unless the model may be in the middle of a step.
-  void on_exception(std::function<void(SessionRef session)> save) { on_exception_.push_back(std::move(save)); }
+  void on_exception(const SessionRunHook& hook, std::function<void(SessionRef session)> save) {
+    on_exception_.emplace_back(&hook, std::move(save));
+  }
+  using ExceptionSaves = std::vector<std::pair<const SessionRunHook*, std::function<void(SessionRef)>>>;
 
   /// How often a checkpoint was requested, see `request_save`.
   [[nodiscard]] std::uint64_t num_save_requests() const noexcept { return num_save_requests_; }
@@ -189,6 +196,7 @@ class SessionServices final : public HookServices {
   void note_save(std::string prefix, Duration took) noexcept {
     newest_checkpoint_ = std::move(prefix);
     longest_save_ = (std::max)(longest_save_, took);
+    ++num_saves_;
   }
 
   /// For the `begin` of a hook that publishes metrics called `<name>/...`.
@@ -219,9 +227,7 @@ class SessionServices final : public HookServices {
   /// When the session's end begins.
   TRAINHOOK_DECL void begin_end() const noexcept;
 
-  [[nodiscard]] const std::vector<std::function<void(SessionRef)>>& on_exception() const noexcept {
-    return on_exception_;
-  }
+  [[nodiscard]] const ExceptionSaves& on_exception() const noexcept { return on_exception_; }
 
   [[nodiscard]] const std::string& stop_reason() const noexcept { return stop_reason_; }
 
@@ -259,7 +265,7 @@ class SessionServices final : public HookServices {
   std::vector<Publisher> publishers_;
   PublishedMetrics restored_metrics_;
   std::vector<std::function<void()>> before_end_;
-  std::vector<std::function<void(SessionRef)>> on_exception_;
+  ExceptionSaves on_exception_;
 };
 
 }  // namespace detail

@@ -16,7 +16,8 @@
 
 namespace trainhook {
 
-/// Keeps a file for the textfile collector of Prometheus' node_exporter, which everybody may read:
+/// Keeps a file for the textfile collector of Prometheus' node_exporter, which everybody may read if its folder is
+/// open:
 ///
 ///     trainhook_steps_total                          the global step
 ///     trainhook_last_step_timestamp_seconds          when it was reached, in seconds since the Unix epoch
@@ -32,7 +33,7 @@ class PrometheusTextfileHook final : public SessionRunHook {
   struct Options {
     std::string run{};                   ///< the label; empty: the session's `checkpoint_dir`
     std::vector<std::string> metrics{};  ///< names of published metrics
-    OptionalDuration every_secs = std::chrono::seconds(15);
+    Duration every_secs = std::chrono::seconds(15);
   };
 
   /// @param path ends in `.prom`, or node_exporter does not read it
@@ -50,14 +51,16 @@ class PrometheusTextfileHook final : public SessionRunHook {
   TRAINHOOK_DECL void end(SessionRef session) override;
 
  private:
+  TRAINHOOK_DECL void look_at_saves();
   [[nodiscard]] TRAINHOOK_DECL std::string text(std::int64_t step, double now) const;
   TRAINHOOK_DECL void write(std::int64_t step);
 
   std::string path_;
   Options options_;
   SecondOrStepTimer timer_;
+  std::string run_;      // the label
   bool writes_ = false;  // false: another process does
-  std::string checkpoint_;
+  std::uint64_t saves_ = 0;
   double saved_at_ = 0;
 };
 

@@ -18,15 +18,16 @@ namespace trainhook {
 /// several processes the first one decides for all; if they agree every n steps only, the margin needs room for these.
 ///
 /// Without a limit the hook asks Slurm: `SLURM_JOB_END_TIME`, and since a limit can be changed, `squeue` every ten
-/// minutes. Outside a job of Slurm it says so in the log, and there is no limit.
+/// minutes; what it does not answer is as before. Outside a job of Slurm the log says that there is no limit. A run
+/// that resumed and has not saved yet saves soon, so that it is known what that takes.
 class TimeLimitHook final : public SessionRunHook {
  public:
   struct Options {
     OptionalDuration max_time{};                           ///< of the session, from `begin` on
     std::function<std::optional<Duration>()> time_left{};  ///< instead of it: called after each step, by the first
                                                            ///< process of a job; nothing: there is no limit now
-    OptionalDuration margin{};  ///< for what comes after the last save; default: 1 % of the time that is left at the
-                                ///< beginning, at most 10 s
+    OptionalDuration margin{};  ///< for what comes after the last save; default: 1 % of the time that is left when the
+                                ///< limit is known, at most 10 s
   };
 
   /// What `why_it_ended()` returns after a run that this hook ended.
@@ -48,12 +49,14 @@ class TimeLimitHook final : public SessionRunHook {
   // Sets `ends_at_`; nothing: there is no limit. `now` is the monotonic time.
   TRAINHOOK_DECL void look_at_limit(Duration now);
   TRAINHOOK_DECL void ask_slurm(Duration now);
+  TRAINHOOK_DECL void set_limit(Duration now, Duration left);
 
   Options options_;
   bool decides_ = false;  // false: another process does
   std::optional<Duration> ends_at_;
   std::optional<Duration> asked_slurm_;
-  Duration margin_{};
+  std::optional<Duration> margin_;  // once a limit is known
+  bool has_asked_for_save_ = false;
   Duration last_boundary_{};
   Duration longest_step_{};
 };

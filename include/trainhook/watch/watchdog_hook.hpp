@@ -23,14 +23,16 @@ class Watchdog;
 /// Watches a run on a thread of its own. If nothing moves for too long, neither from one callback of a hook to the next
 /// nor from step to step, it logs what the run was doing, calls `on_timeout`, and ends the process: a queue can then
 /// start it again, and it resumes from its last checkpoint. Time in which the process does not run does not count: a
-/// debugger may stop it, and a laptop may sleep. In a job, each process watches itself; no process is asked.
+/// debugger may stop it, and a laptop may sleep. In a job, each process watches itself; no process is asked, and since
+/// others wait for the one that saves, `save_timeout` counts for their steps, too, if it is longer.
 class WatchdogHook final : public SessionRunHook {
  public:
   struct Options {
     OptionalDuration step_timeout =
         std::chrono::minutes(10);  ///< for the model's step, a callback, or what the program
                                    ///< does between two steps; nothing: as long as it takes
-    OptionalDuration first_step_timeout = std::chrono::minutes(30);  ///< the same until the first step has ended
+    OptionalDuration first_step_timeout = std::chrono::minutes(30);  ///< the same until the first step has ended,
+                                                                     ///< at the start and after a loss
     OptionalDuration save_timeout = std::chrono::minutes(30);        ///< for a callback of a hook that saves
     std::function<void(const std::string& what)> on_timeout{};  ///< called on the watching thread; `what` is for people
     std::optional<int> exit_status{};  ///< of the process; nothing: it aborts, so that there is a core to look at
@@ -47,6 +49,8 @@ class WatchdogHook final : public SessionRunHook {
 
   /// Starts the thread. @throws ResourceExhaustedError if the system has no more threads.
   TRAINHOOK_DECL void begin(Graph& graph) override;
+  TRAINHOOK_DECL void after_create_session(SessionRef session, Coordinator& coordinator) override;
+  TRAINHOOK_DECL void on_run_failed(SessionRunContext& context, const std::exception_ptr& error) override;
   TRAINHOOK_DECL void after_run(SessionRunContext& context, const SessionRunValues& values) override;
   TRAINHOOK_DECL void end(SessionRef session) override;
   TRAINHOOK_DECL void abort(const std::exception_ptr& error) noexcept override;

@@ -248,11 +248,11 @@ void Retention::list_and_remove(double now) {
   lists_all_ = true;
 }
 
-const std::vector<std::optional<double>>& Retention::values_of(const std::string& prefix) {
-  const auto [found, is_new] = values_.try_emplace(prefix, policy_.keep.size());
-  std::vector<std::optional<double>>& values = found->second;
+std::optional<std::vector<std::optional<double>>> Retention::values_of(const std::string& prefix) {
+  if (const auto known = values_.find(prefix); known != values_.end()) return known->second;
+  std::vector<std::optional<double>> values(policy_.keep.size());
   const auto is_best = [](const KeepRule& rule) { return std::holds_alternative<BestN>(rule); };
-  if (!is_new || std::ranges::none_of(policy_.keep, is_best)) return values;
+  if (std::ranges::none_of(policy_.keep, is_best)) return values;
   try {
     const BundleReader reader(prefix, {.file_system = &file_system()});
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -262,21 +262,43 @@ const std::vector<std::optional<double>>& Retention::values_of(const std::string
       if (reader.has_tensor(step) && reader.get_tensor(step).scalar<std::int64_t>() == step_of_checkpoint(prefix))
         values[i] = reader.get_tensor(fmt::format("{}/value/{}", kMetricsState, metric)).scalar<double>();
     }
+  } catch (const DataLossError&) {  // it has no metric
+  } catch (const NotFoundError&) {
   } catch (const Error& error) {
-    log_warning("the metrics of {} could not be read, so no BestN keeps it: {}", prefix, error);
+    log_warning("the metrics of {} cannot be read now, so it is kept: {}", prefix, error);
+    return std::nullopt;
   }
+  values_.emplace(prefix, values);
   return values;
 }
 
 void Retention::follow_rules() {
+  if (kept_.empty()) return;
+  // A killed process may have listed what goes before what stays; the newest is the last in any case.
+  std::ranges::stable_sort(kept_.begin(), kept_.end() - 1, {}, &ListedCheckpoint::time);
   std::vector<KeepCandidate> candidates;
+  std::vector<bool> unread;
   for (const ListedCheckpoint& kept : kept_) {
-    candidates.push_back(
-        {.step = step_of_checkpoint(kept.prefix).value_or(0), .time = kept.time, .values = values_of(kept.prefix)});
+    const auto values = values_of(kept.prefix);
+    unread.push_back(!values);
+    candidates.push_back({.step = step_of_checkpoint(kept.prefix).value_or(0),
+                          .time = kept.time,
+                          .values = values.value_or(std::vector<std::optional<double>>(policy_.keep.size()))});
   }
   const std::vector<bool> stays = kept_by(policy_.keep, candidates);
+  for (std::size_t rule = 0; rule < policy_.keep.size() && kept_.size() > 1; ++rule) {
+    const auto* const best = std::get_if<BestN>(&policy_.keep[rule]);
+    const auto has_value = [rule](const KeepCandidate& one) { return one.values[rule].has_value(); };
+    if (best == nullptr || std::ranges::any_of(candidates, has_value) || std::exchange(warned_of_metric_, true))
+      continue;
+    log_warning(
+        "BestN: no checkpoint in {} has a value of '{}' that was measured at its own step; name the metric of an "
+        "EvaluationHook that evaluates at the steps of the saves",
+        directory_.path(), best->metric());
+  }
   CheckpointDirectory::List kept;
-  for (std::size_t i = 0; i < kept_.size(); ++i) (stays[i] ? kept : doomed_).push_back(std::move(kept_[i]));
+  for (std::size_t i = 0; i < kept_.size(); ++i)
+    (stays[i] || unread[i] ? kept : doomed_).push_back(std::move(kept_[i]));
   kept_ = std::move(kept);
 }
 
@@ -399,6 +421,7 @@ void Retention::keep(const ListedCheckpoint& newest) {
   const auto is_it = [&](const ListedCheckpoint& one) { return base_name(one.prefix) == base_name(newest.prefix); };
   std::erase_if(kept_, is_it);
   std::erase_if(doomed_, is_it);
+  values_.erase(newest.prefix);
   kept_.push_back(newest);
 }
 

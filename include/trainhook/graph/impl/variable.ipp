@@ -43,7 +43,8 @@ void SaveSliceInfo::validate(std::string_view variable, const PartialShape& shap
 Output Variable::ref() const { return Output(&handle.node(), 0); }
 
 void keep_initial(Graph& graph, std::string_view name) {
-  graph.add_to_collection(detail::kKeptInitial, std::string(name));
+  const auto names = graph.collection<std::string>(detail::kKeptInitial);
+  if (std::ranges::find(names, name) == names.end()) graph.add_to_collection(detail::kKeptInitial, std::string(name));
 }
 
 std::vector<Variable> global_variables(const Graph& graph) {

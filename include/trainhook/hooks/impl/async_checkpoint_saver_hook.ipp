@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/core/user_call.hpp>
@@ -96,8 +97,13 @@ bool AsyncCheckpointSaverHook::save(detail::CheckpointJob& job, SessionRef sessi
 bool AsyncCheckpointSaverHook::may_overlap(std::int64_t step) {
   const bool waits =
       job_->overlap() == SaveOverlap::Wait || (job_->overlap() != SaveOverlap::Skip && job_->is_incomplete());
-  if (waits && !job_->complete(step)) return false;
-  if (waits) writer_->wait();
+  if (waits) {
+    const Duration started = services().clock().monotonic_now();
+    const bool is_complete = job_->complete(step);
+    if (is_complete) writer_->wait();
+    job_->note_wait(Duration(services().clock().monotonic_now() - started));
+    if (!is_complete) return false;
+  }
   if (job_->overlap() != SaveOverlap::Skip) return true;
   if (!std::exchange(skipping_, true)) {
     log_warning("{}: skipping the checkpoint of step {}, because the one before is still being written", job_->hook(),

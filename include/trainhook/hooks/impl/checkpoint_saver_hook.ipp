@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include <trainhook/core/user_call.hpp>
 #include <trainhook/hooks/saving/checkpoint_job.hpp>
 #include <trainhook/session/coordinator.hpp>
 #include <trainhook/session/hook_services.hpp>
@@ -31,9 +32,11 @@ void CheckpointSaverHook::begin(Graph& graph) {
   auto& services = detail::SessionServices::of(this->services());
   job_->begin(graph, services);
   if (!job_->saves_on_exception()) return;
-  services.on_exception([this](SessionRef session) {
-    finish_saves(session);
-    job_->save_on_exception(session);
+  services.on_exception(*this, [this](SessionRef session) {
+    detail::FirstError failure;
+    failure.attempt([&] { finish_saves(session); });
+    failure.attempt([&] { job_->save_on_exception(session); });
+    failure.rethrow();
   });
 }
 

@@ -94,6 +94,9 @@ class CheckpointJob {
   /// first error. A failure of this save is never tolerated.
   TRAINHOOK_DECL void end(SessionRef session);
 
+  /// The loop has waited so long for a save, for `max_save_overhead`.
+  TRAINHOOK_DECL void note_wait(Duration time) noexcept;
+
   /// Saves the last step if it is not saved yet, for a session that ends by an error. @throws the error of the save.
   TRAINHOOK_DECL void save_on_exception(SessionRef session);
   [[nodiscard]] bool saves_on_exception() const noexcept { return options_.save_on_exception; }
@@ -131,9 +134,10 @@ class CheckpointJob {
   std::shared_ptr<Saver> saver_;
   std::vector<std::weak_ptr<CheckpointPart::Taken>> pending_;  // of the last save, with files of others
   std::optional<std::int64_t> last_saved_;
-  Duration saved_at_{};                     // when the last save ended
+  Duration saved_at_{};                     // when the loop waited last for a save
   Duration blocked_{};                      // that the loop has waited for all saves,
-  int saves_ = 0;                           // of this process
+  int saves_ = 0;                           // of this process, whether they succeeded or not
+  bool is_in_progress_ = false;             // a save is with the writer
   std::optional<std::int64_t> stopped_at_;  // the checkpoint after which a listener requested a stop
   std::exception_ptr events_failure_;       // set by the writing thread; `end` reads it after waiting for that thread
   std::uint64_t save_requests_ = 0;         // requests of others that were served

@@ -46,7 +46,8 @@ struct CheckpointSaverOptions {
   bool save_command_line = true;            ///< also writes the program's arguments to `run.pbtxt`, for the user only
   bool align_steps = false;                 ///< saves at multiples of `save_steps`, wherever training was interrupted
   bool save_on_exception = false;           ///< also saves the last step if the session ends by an error that leaves
-                                            ///< the model whole, as one of a hook or between two runs does
+                                            ///< the model whole, as one of a hook or between two runs does; hooks that
+                                            ///< have not heard of that step are saved as they were before it
   int tolerated_save_failures = 0;          ///< failed saves in a row that are only logged; one more fails the run, and
                                             ///< a failure of the last save, at the end, is always thrown
   SaveOverlap overlap = SaveOverlap::Skip;  ///< for AsyncCheckpointSaverHook

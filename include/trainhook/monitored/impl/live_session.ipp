@@ -83,6 +83,9 @@ void LiveSession::run(const RunRequest& request, std::span<Tensor> results, Merg
   SessionRunContext context(session(), request, services_->clock(), global_step_ ? &*global_step_ : nullptr);
   Progress progress;
   SessionActivity& activity = services_->activity();
+  const bool is_nested = &merged != &merged_;
+  const char* const outer_what = activity.what();
+  const SessionRunHook* const outer_hook = activity.hook();
   try {
     merged.begin(request);
     activity.note(progress.callback = "before_run");
@@ -95,9 +98,9 @@ void LiveSession::run(const RunRequest& request, std::span<Tensor> results, Merg
     }
     progress.callback = nullptr;
     activity.note("the step");
-    begin_step();
+    const int before = begin_step();
     merged.execute(session(), request);
-    end_step();
+    end_step(before);
     expect_here();
     context.mark_run_done();
     activity.note(progress.callback = "after_run");
@@ -111,13 +114,20 @@ void LiveSession::run(const RunRequest& request, std::span<Tensor> results, Merg
   } catch (...) {
     if (!services_->process().is_here()) throw;
     activity.note("what follows a failed run");
+    if (progress.told < hooks_->size() && progress.callback != nullptr && progress.asked == hooks_->size() &&
+        hook_of(progress).phase() == HookPhase::Check)
+      static_cast<void>(begin_step());  // nobody has checked the step
     if (context.stop_requested() && progress.callback != nullptr) note_stop(context, hook_of(progress), progress);
     tell_of_failure(context, progress, std::current_exception());
     if (context.stop_requested()) take_stop(context, progress);
     merged.release();
     throw;
   }
-  activity.note("the program, between two runs");
+  if (is_nested) {
+    activity.note(outer_what, outer_hook);
+  } else {
+    activity.note("the program, between two runs");
+  }
   if (context.stop_requested()) take_stop(context, progress);
   merged.give_results(results);
   merged.release();

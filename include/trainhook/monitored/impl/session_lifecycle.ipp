@@ -98,8 +98,10 @@ void SessionLifecycle::save_on_exception() noexcept {
                                   ? "others train it, too, and may be in the middle of a step"
                                   : nullptr;
   if (why_not != nullptr) return log_warning("save_on_exception: the last step is not saved: {}", why_not);
-  for (const auto& save : services_.on_exception())
-    log_errors_of("the last step was saved after an exception", [&] { save(live_->session()); });
+  for (const auto& [hook, save] : services_.on_exception()) {
+    services_.activity().note("the save after an exception", hook);
+    log_errors_of("the last step was saved after an exception", [&, &save = save] { save(live_->session()); });
+  }
 }
 
 void SessionLifecycle::end_normally() {
@@ -213,9 +215,9 @@ void SessionLifecycle::run_with(FunctionRef<void(LiveSession&)> body, bool gives
   make_run(gives_result, [&] {
     live_->guarded([&] {
       services_.prepare_step_function(live_->session());
-      live_->begin_step();
+      const int before = live_->begin_step();
       body(*live_);
-      live_->end_step();
+      live_->end_step(before);
     });
   });
 }
@@ -357,6 +359,7 @@ void SessionLifecycle::create() {
 }
 
 void SessionLifecycle::prepare_recovery(const std::exception_ptr& error) {
+  services_.activity().note("the recovery of the session");
   if (!pending_) pending_.emplace();
   pending_->cause = error;
   stop_.take_from(live_.get(), services_);

@@ -92,13 +92,6 @@ inline std::optional<std::string> variables_missing(SessionRef session, bool wit
   return names.empty() ? std::nullopt : std::optional<std::string>(not_initialized(names));
 }
 
-/// What a process began with in place of a checkpoint's values; in the collection of its graph of that name.
-struct ProcessStart {
-  std::string checkpoint{};  // empty: none
-  std::vector<NamedTensor> values{};
-};
-inline constexpr std::string_view kProcessStart = "process_start";
-
 /// What `keep_initial` is about and has a value before the restore: all but a graph's variables.
 inline std::vector<NamedTensor> initial_values(SessionRef session) {
   std::vector<std::string> names = session.graph().collection<std::string>(kKeptInitial);
@@ -106,38 +99,6 @@ inline std::vector<NamedTensor> initial_values(SessionRef session) {
   for (const StateSpec& spec : session.state())
     if (!spec.initialized) std::erase(names, spec.name);
   return session.snapshot(names);
-}
-
-/// Sets what `keep_initial` is about after a restore from `checkpoint`. Returns what differed there.
-inline std::string keep_initial_values(SessionRef session, const std::vector<NamedTensor>& initial,
-                                       const std::string& checkpoint) {
-  Graph& graph = session.graph();
-  const std::vector<std::string> names = graph.collection<std::string>(kKeptInitial);
-  if (names.empty() || !is_saved(session)) return {};
-  if (const auto begun = graph.collection<ProcessStart>(kProcessStart); !begun.empty()) {
-    if (begun[0].checkpoint == checkpoint) session.load(begun[0].values);
-    return {};
-  }
-  ProcessStart start{.checkpoint = checkpoint};
-  std::string differences;
-  if (!checkpoint.empty()) {
-    const std::vector<NamedTensor> saved = session.snapshot(names);
-    session.load(initial);
-    for (const Variable& variable : global_variables(graph)) {
-      const bool is_kept = std::ranges::find(names, variable.name()) != names.end() &&
-                           std::ranges::find(initial, variable.name(), &NamedTensor::name) == initial.end();
-      if (is_kept && variable.initializer.has_value()) session.run(variable.initializer);
-    }
-    start.values = session.snapshot(names);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const Tensor& here = start.values[i].tensor;
-      if (here == saved[i].tensor) continue;
-      differences += fmt::format("{}'{}' is {} here and was {} there", differences.empty() ? "" : ", ", names[i], here,
-                                 saved[i].tensor);
-    }
-  }
-  graph.add_to_collection(kProcessStart, std::move(start));
-  return differences;
 }
 
 /// Adds to what `run.pbtxt` says about restores.
@@ -168,8 +129,7 @@ OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from
   try {
     const std::vector<NamedTensor> initial = detail::initial_values(owned.session);
     restore(owned.session, from, init);
-    if (const std::string changed = detail::keep_initial_values(owned.session, initial, report_.prefix);
-        !changed.empty()) {
+    if (const std::string changed = keep_initial_values(owned.session, initial); !changed.empty()) {
       log_info("The program's values go before those of {}: {}.", report_.prefix, changed);
       if (!from.checkpoint_dir.empty())
         detail::add_to_run_record(*options_.file_system, from.checkpoint_dir,
@@ -182,6 +142,39 @@ OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from
     throw;
   }
   return owned;
+}
+
+std::string SessionManager::keep_initial_values(SessionRef session, const std::vector<NamedTensor>& initial) {
+  const Graph& graph = session.graph();
+  const std::vector<std::string> names = graph.collection<std::string>(detail::kKeptInitial);
+  if (names.empty() || !detail::is_saved(session)) return {};
+  const std::string& checkpoint = report_.prefix;
+  if (start_) {  // after a loss: a checkpoint that this run has written has the last word
+    const bool is_of_before =
+        !start_->checkpoint.empty() && step_of_checkpoint(checkpoint) <= step_of_checkpoint(start_->checkpoint);
+    if (is_of_before) session.load(start_->values);
+    return {};
+  }
+  Start start{.checkpoint = checkpoint};
+  std::string differences;
+  if (!checkpoint.empty()) {
+    const std::vector<NamedTensor> saved = session.snapshot(names);
+    session.load(initial);
+    for (const Variable& variable : global_variables(graph)) {
+      const bool is_kept = std::ranges::find(names, variable.name()) != names.end() &&
+                           std::ranges::find(initial, variable.name(), &NamedTensor::name) == initial.end();
+      if (is_kept && variable.initializer.has_value()) session.run(variable.initializer);
+    }
+    start.values = session.snapshot(names);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Tensor& here = start.values[i].tensor;
+      if (here == saved[i].tensor) continue;
+      differences += fmt::format("{}'{}' is {} here and was {} there", differences.empty() ? "" : ", ", names[i], here,
+                                 saved[i].tensor);
+    }
+  }
+  start_ = std::move(start);
+  return differences;
 }
 
 SessionManager::SessionManager(SessionManagerOptions options) : options_(std::move(options)) {

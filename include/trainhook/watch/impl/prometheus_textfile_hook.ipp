@@ -3,7 +3,6 @@
 
 #include <trainhook/watch/prometheus_textfile_hook.hpp>
 
-#include <cmath>
 #include <iterator>
 #include <string_view>
 
@@ -11,6 +10,7 @@
 
 #include <trainhook/core/clock.hpp>
 #include <trainhook/core/error.hpp>
+#include <trainhook/core/finite.hpp>
 #include <trainhook/core/log.hpp>
 #include <trainhook/graph/global_step.hpp>
 #include <trainhook/io/file_system.hpp>
@@ -37,9 +37,8 @@ inline std::string label_text(std::string_view value) {
 }
 
 inline std::string sample_text(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  return fmt::format("{}", value);
+  if (is_finite(value)) return fmt::format("{}", value);
+  return is_nan(value) ? "NaN" : is_negative(value) ? "-Inf" : "+Inf";
 }
 
 }  // namespace trainhook::detail
@@ -58,22 +57,26 @@ PrometheusTextfileHook::PrometheusTextfileHook(std::string path, Options options
 void PrometheusTextfileHook::begin(Graph& graph) {
   static_cast<void>(detail::require_global_step(graph, "PrometheusTextfileHook"));
   writes_ = services().peers().is_chief();
-  if (options_.run.empty()) options_.run = services().checkpoint_dir();
+  run_ = options_.run.empty() ? services().checkpoint_dir() : options_.run;
+  saves_ = 0;
+  saved_at_ = 0;
 }
 
 void PrometheusTextfileHook::after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) {
   timer_.reset();
-  checkpoint_ = services().newest_checkpoint();
+  look_at_saves();
 }
 
 void PrometheusTextfileHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {
   if (!writes_) return;
-  if (services().newest_checkpoint() != checkpoint_) {
-    checkpoint_ = services().newest_checkpoint();
-    saved_at_ = services().clock().wall_seconds();
-  }
+  look_at_saves();
   const std::int64_t step = context.global_step();
   if (timer_.trigger_if_due(step, context)) write(step);
+}
+
+void PrometheusTextfileHook::look_at_saves() {
+  if (const std::uint64_t saves = services().num_saves(); std::exchange(saves_, saves) != saves)
+    saved_at_ = services().clock().wall_seconds();
 }
 
 void PrometheusTextfileHook::end(SessionRef /*session*/) {
@@ -85,7 +88,7 @@ void PrometheusTextfileHook::end(SessionRef /*session*/) {
 
 std::string PrometheusTextfileHook::text(std::int64_t step, double now) const {
   std::string all;
-  const std::string run = "run=" + detail::label_text(options_.run);
+  const std::string run = "run=" + detail::label_text(run_);
   const auto head = [&](std::string_view name, std::string_view type, std::string_view help) {
     fmt::format_to(std::back_inserter(all), "# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
   };

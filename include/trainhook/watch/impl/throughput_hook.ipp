@@ -3,6 +3,7 @@
 
 #include <trainhook/watch/throughput_hook.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -102,7 +103,7 @@ void ThroughputHook::report(std::int64_t step, const SecondOrStepTimer::Elapsed&
   if (options_.tokens_per_step > 0 || options_.total_tokens)
     add_rate("throughput/tokens_per_sec", "tokens", options_.tokens_per_step, now.tokens - before.tokens);
   if (options_.input_wait != nullptr) {
-    const double share = std::chrono::duration<double>(now.waited - before.waited).count() / seconds;
+    const double share = (std::min)(1.0, std::chrono::duration<double>(now.waited - before.waited).count() / seconds);
     add("time/input_wait_share", share, fmt::format("{:.0f} % of the time waiting for input", 100 * share));
   }
   if (options_.last_step && step < *options_.last_step) {

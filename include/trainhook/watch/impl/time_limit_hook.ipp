@@ -65,8 +65,17 @@ inline std::optional<std::int64_t> seconds_at(std::string_view text) {
   return seconds < 0 ? std::nullopt : std::optional<std::int64_t>(seconds);
 }
 
+/// The job, or the task of an array of jobs, as `squeue` calls it; empty outside a job of Slurm.
+inline std::string slurm_job() {
+  const auto array = whole_number(environment("SLURM_ARRAY_JOB_ID"));
+  const auto task = whole_number(environment("SLURM_ARRAY_TASK_ID"));
+  if (array && task) return fmt::format("{}_{}", *array, *task);
+  const auto job = whole_number(environment("SLURM_JOB_ID"));
+  return job ? fmt::format("{}", *job) : "";
+}
+
 /// The end of the job, as `squeue` knows it now; nothing if it does not say.
-inline std::optional<std::int64_t> end_by_squeue(std::int64_t job) {
+inline std::optional<std::int64_t> end_by_squeue(const std::string& job) {
   const std::string command = fmt::format("SLURM_TIME_FORMAT=standard timeout 10 squeue -h -j {} -o %e 2>/dev/null",
                                           job);  // it waits for a busy server
   std::FILE* const output = popen(command.c_str(), "r");
@@ -74,9 +83,8 @@ inline std::optional<std::int64_t> end_by_squeue(std::int64_t job) {
   std::array<char, 64> line{};
   const std::size_t length = std::fread(line.data(), 1, line.size(), output);
   pclose(output);
-  std::string_view text(line.data(), length);
-  text = text.substr(0, text.find_first_of(" \r\n"));
-  return seconds_at(text);
+  const std::string_view text(line.data(), length);
+  return seconds_at(text.substr(0, text.find_first_of(" \r\n")));
 }
 
 }  // namespace trainhook::detail
@@ -96,19 +104,20 @@ void TimeLimitHook::begin(Graph& /*graph*/) {
   decides_ = services().peers().is_chief();
   ends_at_.reset();
   asked_slurm_.reset();
+  margin_ = options_.margin;
   longest_step_ = {};
+  has_asked_for_save_ = false;
   if (!decides_) return;
   const Duration now = services().clock().monotonic_now();
-  if (options_.max_time) ends_at_ = Duration(now + *options_.max_time);
+  if (options_.max_time) set_limit(now, *options_.max_time);
   look_at_limit(now);
-  using namespace std::chrono_literals;
-  const Duration left = ends_at_ ? Duration(*ends_at_ - now) : Duration();
-  margin_ = options_.margin.value_or(std::clamp<Duration>(Duration(left / 100), Duration(), 10s));
   if (ends_at_) {
-    log_info("TimeLimitHook: {} are left.", duration_text(left));
-  } else if (!options_.time_left) {
+    log_info("TimeLimitHook: {} are left.", duration_text(*ends_at_ - now));
+  } else if (!options_.time_left && detail::slurm_job().empty()) {
     log_info("TimeLimitHook: there is no limit, since this is no job of Slurm.");
     decides_ = false;
+  } else if (!options_.time_left) {
+    log_warning("TimeLimitHook: Slurm does not say when the job ends; it is asked again every ten minutes.");
   }
 }
 
@@ -122,35 +131,46 @@ void TimeLimitHook::after_run(SessionRunContext& context, const SessionRunValues
   longest_step_ = (std::max)(longest_step_, Duration(now - last_boundary_));
   last_boundary_ = now;
   look_at_limit(now);
-  const Duration needed(longest_step_ + 2 * services().longest_save() + margin_);
-  if (!ends_at_ || now + longest_step_ + needed < *ends_at_) return;
+  if (!ends_at_) return;
+  const Duration save = services().longest_save();
+  if (save == Duration::zero() && !std::exchange(has_asked_for_save_, true)) services().request_save();
+  const Duration needed(longest_step_ + 2 * save + margin_.value_or(Duration()));
+  if (now + 2 * longest_step_ + needed < *ends_at_) return;
   now = services().clock().monotonic_now();
   if (now + needed < *ends_at_) return;
   log_info(
       "TimeLimitHook: training stops after step {}: {} are left, and {} are kept free for the next step, the last "
       "save and what follows.",
-      context.global_step(), duration_text(*ends_at_ - now), duration_text(needed));
+      context.global_step(), duration_text((std::max)(Duration(*ends_at_ - now), Duration())), duration_text(needed));
   context.interrupt(kTimeLimit);
 }
 
 void TimeLimitHook::look_at_limit(Duration now) {
   if (options_.max_time) return;
   if (!options_.time_left) return ask_slurm(now);
-  const std::optional<Duration> left = options_.time_left();
-  ends_at_ = left ? std::optional(Duration(now + *left)) : std::nullopt;
+  if (const std::optional<Duration> left = options_.time_left()) {
+    set_limit(now, *left);
+  } else {
+    ends_at_.reset();
+  }
+}
+
+void TimeLimitHook::set_limit(Duration now, Duration left) {
+  using namespace std::chrono_literals;
+  ends_at_ = Duration(now + left);
+  if (!margin_) margin_ = std::clamp<Duration>(Duration(left / 100), Duration(), 10s);
 }
 
 void TimeLimitHook::ask_slurm(Duration now) {
   using namespace std::chrono_literals;
   if (asked_slurm_ && now - *asked_slurm_ < 10min) return;
   asked_slurm_ = now;
-  std::optional<std::int64_t> end = detail::whole_number(detail::environment("SLURM_JOB_END_TIME"));
-  if (const auto job = detail::whole_number(detail::environment("SLURM_JOB_ID"))) {
-    if (const auto newer = detail::end_by_squeue(*job)) end = newer;
-  }
+  std::optional<std::int64_t> end;
+  if (const std::string job = detail::slurm_job(); !job.empty()) end = detail::end_by_squeue(job);
+  if (!end && !ends_at_) end = detail::whole_number(detail::environment("SLURM_JOB_END_TIME"));
   if (!end) return;
   const std::chrono::duration<double> left(static_cast<double>(*end) - services().clock().wall_seconds());
-  ends_at_ = Duration(now + Duration(left));
+  set_limit(now, Duration(left));
 }
 
 }  // namespace trainhook

@@ -44,6 +44,8 @@ class Watchdog {
     step_.store(step, std::memory_order_relaxed);
     has_stepped_.store(true, std::memory_order_relaxed);
   }
+  /// The next step may take as long as the first one.
+  void note_start() noexcept { has_stepped_.store(false, std::memory_order_relaxed); }
 
  private:
   static Duration period_of(const WatchdogHook::Options& options) {
@@ -62,7 +64,8 @@ class Watchdog {
     while (!clock.wait_until(lock, changed_, Duration(clock.monotonic_now() + period_), [this] { return is_ended_; })) {
       const SessionActivity& activity = services_->activity();
       const SessionRunHook* const hook = activity.hook();
-      const bool has_moved = std::exchange(seen, activity.count()) != activity.count() || seen_hook != hook;
+      const std::uint64_t count = activity.count();
+      const bool has_moved = std::exchange(seen, count) != count || std::exchange(seen_hook, hook) != hook;
       seen_hook = hook;
       ticks = has_moved ? 0 : ticks + 1;
       const OptionalDuration limit = limit_of(hook);
@@ -74,28 +77,40 @@ class Watchdog {
 
   [[nodiscard]] OptionalDuration limit_of(const SessionRunHook* hook) const {
     if (hook != nullptr && hook->phase() == HookPhase::Save) return options_.save_timeout;
-    return has_stepped_.load(std::memory_order_relaxed) ? options_.step_timeout : options_.first_step_timeout;
+    const OptionalDuration own =
+        has_stepped_.load(std::memory_order_relaxed) ? options_.step_timeout : options_.first_step_timeout;
+    if (services_->peers().num_processes() == 1 || !own) return own;
+    return options_.save_timeout ? OptionalDuration((std::max)(*own, *options_.save_timeout)) : OptionalDuration();
   }
 
   [[noreturn]] void end_process(Duration limit, const char* what, const SessionRunHook* hook) {
     std::string place = hook != nullptr ? fmt::format("{} of {}", what, short_type_name(*hook)) : std::string(what);
     if (has_stepped_.load(std::memory_order_relaxed))
       place += fmt::format(", after step {}", step_.load(std::memory_order_relaxed));
-    // What hangs may be the log, or hold what the user's function needs.
-    bool is_told = false;
-    std::mutex mutex;
-    WaitCondition told;
-    std::unique_lock lock(mutex);
-    Thread telling("the message of a watchdog", [&] {
+    const auto tell = [&] {
       log_error("WatchdogHook: nothing has moved for {}: {}. The process ends.", duration_text(limit), place);
       try {
         if (options_.on_timeout) options_.on_timeout(place);
       } catch (...) { log_error("WatchdogHook: on_timeout threw: {}", describe(std::current_exception())); }
-      const std::scoped_lock inner(mutex);
-      is_told = true;
-      told.notify_all();
-    });
-    told.wait_for(lock, std::chrono::seconds(10), [&] { return is_told; });
+    };
+    try {  // on another thread: what hangs may be the log, or hold what the user's function needs
+      bool is_told = false;
+      std::mutex mutex;
+      WaitCondition told;
+      std::unique_lock lock(mutex);
+      Thread telling("the message of a watchdog", [&] {
+        tell();
+        const std::scoped_lock inner(mutex);
+        is_told = true;
+        told.notify_all();
+      });
+      told.wait_for(lock, std::chrono::seconds(10), [&] { return is_told; });
+      end_now();
+    } catch (const Error&) { tell(); }  // no thread is to be had
+    end_now();
+  }
+
+  [[noreturn]] void end_now() const {
     if (!options_.exit_status) std::abort();
     std::_Exit(*options_.exit_status);
   }
@@ -131,6 +146,12 @@ WatchdogHook::WatchdogHook(Options options) : options_(std::move(options)) {
 
 void WatchdogHook::begin(Graph& /*graph*/) {
   dog_ = std::make_unique<detail::Watchdog>(options_, detail::SessionServices::of(services()));
+}
+
+void WatchdogHook::after_create_session(SessionRef /*session*/, Coordinator& /*coordinator*/) { dog_->note_start(); }
+
+void WatchdogHook::on_run_failed(SessionRunContext& /*context*/, const std::exception_ptr& /*error*/) {
+  dog_->note_start();
 }
 
 void WatchdogHook::after_run(SessionRunContext& context, const SessionRunValues& /*values*/) {

@@ -51,8 +51,8 @@ inline SecondOrStepTimer::Options save_periods(std::string_view hook, const Chec
   const Duration shortest = options.shortest_save_period.value_or(Duration());
   if (shortest < Duration::zero() || longest <= Duration::zero() || longest < shortest)
     throw InvalidArgumentError(
-        "{}: shortest_save_period is {}, longest_save_period {}; the one must not be above the "
-        "other, nor negative",
+        "{}: shortest_save_period is {} and longest_save_period is {}; the first must not be negative, the second must "
+        "be above 0, and not below the first",
         hook, duration_text(shortest), duration_text(longest));
   return {.every_secs = longest};
 }
@@ -103,7 +103,8 @@ void CheckpointJob::begin(Graph& graph, SessionServices& services) {
   pending_.clear();
   described_ = vetoed_ = is_last_save_ = false;
   failures_ = vetoes_ = saves_ = 0;
-  blocked_ = {};
+  blocked_ = saved_at_ = {};
+  is_in_progress_ = false;
   save_requests_ = services.num_save_requests();
   listeners_ = options_.listeners;
   for (const auto& listener : graph.collection<std::shared_ptr<CheckpointSaverListener>>(kSavingListeners)) {
@@ -152,7 +153,8 @@ bool CheckpointJob::is_due(SessionRunContext& context) const {
 }
 
 bool CheckpointJob::is_cheap(SessionRunContext& context) const {
-  if (!options_.max_save_overhead || context.global_step() == timer_.last_triggered_step()) return false;
+  if (!options_.max_save_overhead || is_in_progress_) return false;
+  if (context.global_step() == timer_.last_triggered_step()) return false;
   const Duration since(context.now() - saved_at_);
   if (since < options_.shortest_save_period.value_or(Duration())) return false;
   const std::chrono::duration<double> cost = saves_ == 0 ? Duration() : Duration(blocked_ / saves_);
@@ -162,7 +164,9 @@ bool CheckpointJob::is_cheap(SessionRunContext& context) const {
 bool CheckpointJob::save_now(SessionRef session, std::int64_t step) {
   std::optional<Save> save = begin_save(session, step, Commit::AtOnce);
   if (!save) return false;
+  const Duration started = services_->clock().monotonic_now();
   save->commit(true);
+  note_wait(Duration(services_->clock().monotonic_now() - started));
   return finish_save(session, *save);
 }
 
@@ -175,15 +179,25 @@ std::optional<Save> CheckpointJob::begin_save(SessionRef session, std::int64_t s
                     .step = step,
                     .loop_waits = when == Commit::AtOnce};
   if (is_vetoed(moment)) return std::nullopt;
+  ++saves_;
+  const auto so_far = [&] { return Duration(services_->clock().monotonic_now() - started); };
   try {
     announce(session, step);
     Save save = take(moment);
-    save.set_taken(Duration(services_->clock().monotonic_now() - started));
+    save.set_taken(so_far());
+    note_wait(so_far());
+    is_in_progress_ = when == Commit::Later;
     return save;
   } catch (...) {
+    note_wait(so_far());
     fail(session, step, std::current_exception());
     return std::nullopt;
   }
+}
+
+void CheckpointJob::note_wait(Duration time) noexcept {
+  blocked_ = Duration(blocked_ + time);
+  saved_at_ = services_->clock().monotonic_now();
 }
 
 bool CheckpointJob::is_vetoed(SaveMoment& moment) {
@@ -262,11 +276,7 @@ void CheckpointJob::log_commit(const Save& save) {
 
 bool CheckpointJob::finish_save(SessionRef session, const Save& save) {
   const std::int64_t step = save.step();
-  if (options_.max_save_overhead) {
-    saved_at_ = services_->clock().monotonic_now();
-    blocked_ = Duration(blocked_ + save.cost().blocked);
-    ++saves_;
-  }
+  is_in_progress_ = false;
   if (save.error() != nullptr) {
     fail(session, step, save.error());
     return false;
