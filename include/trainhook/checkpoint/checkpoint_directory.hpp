@@ -4,7 +4,7 @@
 /// of a saver stay.
 #pragma once
 
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,13 +18,6 @@
 #include <trainhook/io/path.hpp>
 
 namespace trainhook::detail {
-
-/// A checkpoint in a state file.
-struct ListedCheckpoint {
-  std::string prefix{};
-  double time = 0;         ///< of its commit, in seconds since the Unix epoch
-  bool has_stamp = false;  ///< false: `time` is that of its file
-};
 
 /// The checkpoints in a directory that one of its state files lists. Its user decides which ones stay; this class
 /// lists and removes them. bundle_protocol.hpp has the steps and what a crash between them leaves:
@@ -108,7 +101,7 @@ class CheckpointDirectory {
 struct RetentionPolicy {
   int max_to_keep = 5;                            ///< 0 keeps all and lists only the newest
   double keep_checkpoint_every_n_hours = 10'000;  ///< keeps the first one of each so many hours permanently
-  std::vector<KeepRule> keep{};                   ///< instead of both, unless it is empty
+  KeepRules keep{};                               ///< instead of both, unless it is empty
   bool save_relative_paths = true;                ///< in the state file
 };
 
@@ -161,9 +154,6 @@ class Retention {
 
   TRAINHOOK_DECL void keep(const ListedCheckpoint& newest);  // instead of another one of that name
   TRAINHOOK_DECL void let_go(double now);
-  TRAINHOOK_DECL void follow_rules();
-  // What the metrics of BestN are in that checkpoint; nothing if it cannot be read now.
-  [[nodiscard]] TRAINHOOK_DECL std::optional<std::vector<std::optional<double>>> values_of(const std::string& prefix);
   TRAINHOOK_DECL void choose(double now);
   TRAINHOOK_DECL void list_and_remove(double now);
 
@@ -171,11 +161,10 @@ class Retention {
   std::string basename_;
   RetentionPolicy policy_;
   CheckpointDirectory::List kept_;
-  CheckpointDirectory::List doomed_;                                  // listed until they are removed
-  std::map<std::string, std::vector<std::optional<double>>> values_;  // see KeepCandidate
+  CheckpointDirectory::List doomed_;   // listed until they are removed
+  std::shared_ptr<KeepChoice> rules_;  // null: none
   double last_preserved_;
   bool clock_went_back_ = false;
-  bool warned_of_metric_ = false;
   bool is_listed_ = true;  // false: the state file differs
   bool lists_all_;
 };

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// KeepRule: which checkpoints of a run stay. LatestN, EveryNSteps, EveryNSeconds, BestN: the rules.
+/// KeepRules: which checkpoints of a run stay, by LatestN, EveryNSteps, EveryNSeconds and BestN. KeepChoice: the seam
+/// by which a saver uses them.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +19,8 @@
 #include <trainhook/session/metric.hpp>
 
 namespace trainhook {
+
+class FileSystem;
 
 /// Keeps the `n` newest checkpoints.
 class LatestN {
@@ -71,6 +77,29 @@ using KeepRule = std::variant<LatestN, EveryNSteps, EveryNSeconds, BestN>;
 
 namespace detail {
 
+/// A checkpoint in a state file.
+struct ListedCheckpoint {
+  std::string prefix{};
+  double time = 0;         ///< of its commit, in seconds since the Unix epoch
+  bool has_stamp = false;  ///< false: `time` is that of its file
+};
+
+/// The rules of one saver at work. A saver without rules does not know what they do.
+class KeepChoice {
+ public:
+  KeepChoice() = default;
+  KeepChoice(const KeepChoice&) = delete;
+  KeepChoice& operator=(const KeepChoice&) = delete;
+  TRAINHOOK_DECL virtual ~KeepChoice();
+
+  /// Moves the checkpoints that no rule keeps from `kept` to `doomed`. The last one is the newest, and stays.
+  virtual void choose(FileSystem& file_system, std::vector<ListedCheckpoint>& kept,
+                      std::vector<ListedCheckpoint>& doomed) = 0;
+
+  /// This checkpoint was saved again.
+  virtual void forget(const std::string& prefix) = 0;
+};
+
 /// What the rules know of a checkpoint.
 struct KeepCandidate {
   std::int64_t step = 0;
@@ -83,6 +112,23 @@ struct KeepCandidate {
                                                        std::span<const KeepCandidate> checkpoints);
 
 }  // namespace detail
+
+/// Which checkpoints stay: `{LatestN(5), BestN(3, "eval/loss")}`. Empty: others decide.
+class KeepRules {
+ public:
+  KeepRules() = default;
+  TRAINHOOK_DECL KeepRules(std::initializer_list<KeepRule> rules);
+  TRAINHOOK_DECL explicit KeepRules(std::vector<KeepRule> rules);
+
+  [[nodiscard]] bool empty() const noexcept { return start_ == nullptr; }
+
+  /// For a saver. Null if there are no rules.
+  [[nodiscard]] std::shared_ptr<detail::KeepChoice> start() const { return empty() ? nullptr : start_(); }
+
+ private:
+  std::function<std::shared_ptr<detail::KeepChoice>()> start_;
+};
+
 }  // namespace trainhook
 
 #ifndef TRAINHOOK_SEPARATE_COMPILATION

@@ -53,7 +53,7 @@ struct SaverOptions {
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   int max_to_keep = 5;  ///< 0 keeps all; removes only checkpoints that a saver wrote and the state file lists
   double keep_checkpoint_every_n_hours = 10'000;  ///< keeps the first one of each so many hours permanently
-  std::vector<KeepRule> keep{};                   ///< instead of both: a checkpoint stays as long as a rule keeps it,
+  KeepRules keep{};                               ///< instead of both: a checkpoint stays as long as a rule keeps it,
                                                   ///< also of those that earlier runs kept by other rules
   bool pad_step_number = false;                   ///< `model.ckpt-00000100`
   bool save_relative_paths = true;                ///< in the state file, so that the directory can be moved

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <trainhook/checkpoint/directory_lock.hpp>
 #include <trainhook/checkpoint/keep_rule.hpp>
@@ -49,7 +48,7 @@ struct MonitoredTrainingSessionOptions {
   std::shared_ptr<const RestorePolicy> restore{};  ///< RestoreRules, for a checkpoint that does not fit the model
   std::shared_ptr<Scaffold> scaffold{};            ///< null: a new one with all defaults
   std::optional<int> max_to_keep{};  ///< so many checkpoints, 0: all; 5 if it is not given. Not with a `scaffold`
-  std::vector<KeepRule> keep{};      ///< rules instead, such as `LatestN(5)`. Not with a `scaffold`
+  KeepRules keep{};                  ///< rules instead, such as `LatestN(5)`. Not with a `scaffold`
   OptionalDuration save_checkpoint_secs{};              ///< if no period is given: every 600 s, unless one of the hooks
   std::optional<std::int64_t> save_checkpoint_steps{};  ///< saves checkpoints
   std::optional<double> max_save_overhead{};            ///< instead of a period, see CheckpointSaverOptions

@@ -11,9 +11,6 @@
 #include <iterator>
 #include <limits>
 #include <utility>
-#include <variant>
-
-#include <fmt/format.h>
 
 #include <trainhook/checkpoint/bundle/bundle_cleanup.hpp>
 #include <trainhook/checkpoint/bundle/bundle_protocol.hpp>
@@ -192,6 +189,7 @@ Retention::Retention(FileSystem& file_system, const std::string& save_path, std:
                  {.save_relative_paths = policy.save_relative_paths}),
       basename_(base_name(save_path)),
       policy_(std::move(policy)),
+      rules_(policy_.keep.start()),
       last_preserved_(started),
       lists_all_(directory_.lists_all()) {
   adopt_listed();
@@ -237,76 +235,21 @@ void Retention::list_and_remove(double now) {
   choose(now);
   is_listed_ = false;
   directory_.update(kept_, doomed_, last_preserved_, [this](const ListedCheckpoint& removed) {
-    if (policy_.keep.empty()) {
+    if (rules_ == nullptr) {
       log_info("Removed {}: max_to_keep is {}.", removed.prefix, policy_.max_to_keep);
     } else {
       log_info("Removed {}: no rule of `keep` keeps it.", removed.prefix);
     }
-    values_.erase(removed.prefix);
   });
   is_listed_ = true;
   lists_all_ = true;
-}
-
-std::optional<std::vector<std::optional<double>>> Retention::values_of(const std::string& prefix) {
-  if (const auto known = values_.find(prefix); known != values_.end()) return known->second;
-  std::vector<std::optional<double>> values(policy_.keep.size());
-  const auto is_best = [](const KeepRule& rule) { return std::holds_alternative<BestN>(rule); };
-  if (std::ranges::none_of(policy_.keep, is_best)) return values;
-  try {
-    const BundleReader reader(prefix, {.file_system = &file_system()});
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!is_best(policy_.keep[i])) continue;
-      const std::string& metric = std::get<BestN>(policy_.keep[i]).metric();
-      const std::string step = fmt::format("{}/step/{}", kMetricsState, metric);
-      if (reader.has_tensor(step) && reader.get_tensor(step).scalar<std::int64_t>() == step_of_checkpoint(prefix))
-        values[i] = reader.get_tensor(fmt::format("{}/value/{}", kMetricsState, metric)).scalar<double>();
-    }
-  } catch (const DataLossError&) {  // it has no metric
-  } catch (const NotFoundError&) {
-  } catch (const Error& error) {
-    log_warning("the metrics of {} cannot be read now, so it is kept: {}", prefix, error);
-    return std::nullopt;
-  }
-  values_.emplace(prefix, values);
-  return values;
-}
-
-void Retention::follow_rules() {
-  if (kept_.empty()) return;
-  // A killed process may have listed what goes before what stays; the newest is the last in any case.
-  std::ranges::stable_sort(kept_.begin(), kept_.end() - 1, {}, &ListedCheckpoint::time);
-  std::vector<KeepCandidate> candidates;
-  std::vector<bool> unread;
-  for (const ListedCheckpoint& kept : kept_) {
-    const auto values = values_of(kept.prefix);
-    unread.push_back(!values);
-    candidates.push_back({.step = step_of_checkpoint(kept.prefix).value_or(0),
-                          .time = kept.time,
-                          .values = values.value_or(std::vector<std::optional<double>>(policy_.keep.size()))});
-  }
-  const std::vector<bool> stays = kept_by(policy_.keep, candidates);
-  for (std::size_t rule = 0; rule < policy_.keep.size() && kept_.size() > 1; ++rule) {
-    const auto* const best = std::get_if<BestN>(&policy_.keep[rule]);
-    const auto has_value = [rule](const KeepCandidate& one) { return one.values[rule].has_value(); };
-    if (best == nullptr || std::ranges::any_of(candidates, has_value) || std::exchange(warned_of_metric_, true))
-      continue;
-    log_warning(
-        "BestN: no checkpoint in {} has a value of '{}' that was measured at its own step; name the metric of an "
-        "EvaluationHook that evaluates at the steps of the saves",
-        directory_.path(), best->metric());
-  }
-  CheckpointDirectory::List kept;
-  for (std::size_t i = 0; i < kept_.size(); ++i)
-    (stays[i] || unread[i] ? kept : doomed_).push_back(std::move(kept_[i]));
-  kept_ = std::move(kept);
 }
 
 void Retention::choose(double now) {
   for (ListedCheckpoint& kept : kept_) {
     if (!kept.has_stamp) kept.time = (std::min)(kept.time, now);  // a file system's clock may be ahead
   }
-  if (!policy_.keep.empty()) return follow_rules();
+  if (rules_ != nullptr) return rules_->choose(file_system(), kept_, doomed_);
   if (last_preserved_ > now) {
     log_warning(
         "state file {}: its last_preserved_timestamp is {:.0f} seconds ahead of the clock, so how much time has passed "
@@ -421,7 +364,7 @@ void Retention::keep(const ListedCheckpoint& newest) {
   const auto is_it = [&](const ListedCheckpoint& one) { return base_name(one.prefix) == base_name(newest.prefix); };
   std::erase_if(kept_, is_it);
   std::erase_if(doomed_, is_it);
-  values_.erase(newest.prefix);
+  if (rules_ != nullptr) rules_->forget(newest.prefix);
   kept_.push_back(newest);
 }
 
