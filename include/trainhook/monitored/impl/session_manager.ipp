@@ -92,12 +92,12 @@ inline std::optional<std::string> variables_missing(SessionRef session, bool wit
   return names.empty() ? std::nullopt : std::optional<std::string>(not_initialized(names));
 }
 
-/// What `keep_initial` is about and has a value before the restore: all but a graph's variables.
+/// What `keep_initial` is about and has the program's value before the restore: all but a graph's variables.
 inline std::vector<NamedTensor> initial_values(SessionRef session) {
   std::vector<std::string> names = session.graph().collection<std::string>(kKeptInitial);
   if (names.empty()) return {};
-  for (const StateSpec& spec : session.state())
-    if (!spec.initialized) std::erase(names, spec.name);
+  for (const Variable& variable : global_variables(session.graph()))
+    if (variable.initializer.has_value()) std::erase(names, variable.name());
   return session.snapshot(names);
 }
 
@@ -127,7 +127,7 @@ OwnedSession SessionManager::opened(const Open& open, const RestoreOptions& from
   report_ = {};
   OwnedSession owned = open();
   try {
-    const std::vector<NamedTensor> initial = detail::initial_values(owned.session);
+    const auto initial = start_ ? std::vector<NamedTensor>() : detail::initial_values(owned.session);
     restore(owned.session, from, init);
     if (const std::string changed = keep_initial_values(owned.session, initial); !changed.empty()) {
       log_info("The program's values go before those of {}: {}.", report_.prefix, changed);
