@@ -134,14 +134,14 @@ WatchdogHook::WatchdogHook(WatchdogHook&& other) noexcept = default;
 WatchdogHook::~WatchdogHook() = default;
 
 WatchdogHook::WatchdogHook(Options options) : options_(std::move(options)) {
-  const auto check = [](const char* name, const OptionalDuration& timeout) {
+  const auto expect_positive = [](const char* name, const OptionalDuration& timeout) {
     if (timeout && *timeout <= Duration::zero())
       throw InvalidArgumentError("WatchdogHook: {} is {}; it must be above 0, or std::nullopt for none", name,
                                  duration_text(*timeout));
   };
-  check("step_timeout", options_.step_timeout);
-  check("first_step_timeout", options_.first_step_timeout);
-  check("save_timeout", options_.save_timeout);
+  expect_positive("step_timeout", options_.step_timeout);
+  expect_positive("first_step_timeout", options_.first_step_timeout);
+  expect_positive("save_timeout", options_.save_timeout);
 }
 
 void WatchdogHook::begin(Graph& /*graph*/) {
