@@ -107,7 +107,7 @@ TEST_F(InterruptionOfRanks, TheTimeLimitOfTheFirstEndsAllAtTheSameStep) {
         session.why_it_ended() + " at " + std::to_string(loop.global_step());
   });
   EXPECT_EQ(errors, std::vector<std::exception_ptr>(2));
-  EXPECT_EQ(ends, (std::vector<std::string>{"time limit at 9", "time limit at 9"}));
+  EXPECT_EQ(ends, (std::vector<std::string>{"time limit at 9", "rank 0: time limit at 9"}));
   EXPECT_TRUE(disk_.exists("run/model.ckpt-9.index"));
 }
 

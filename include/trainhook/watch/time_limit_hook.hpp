@@ -14,8 +14,9 @@ namespace trainhook {
 
 /// Interrupts a run at the step boundary after which the next step, the last save and the hooks' ends might no longer
 /// fit into the time that is left: the longest step so far (with all that hooks did in it) and twice the longest save
-/// so far are kept free, and the margin. `why_it_ended()` is then `kTimeLimit`; the next run resumes. In a job of
-/// several processes the first one decides for all; if they agree every n steps only, the margin needs room for these.
+/// so far are kept free, and the margin. `why_it_ended()` then ends with `kTimeLimit`; the next run resumes. In a job
+/// of several processes the first one decides for all; if they agree every n steps only, the margin needs room for
+/// these.
 ///
 /// Without a limit the hook asks Slurm: `SLURM_JOB_END_TIME`, and since a limit can be changed, `squeue` every ten
 /// minutes; what it does not answer is as before. Outside a job of Slurm the log says that there is no limit. A run
@@ -30,7 +31,8 @@ class TimeLimitHook final : public SessionRunHook {
                                 ///< limit is known, at most 10 s
   };
 
-  /// What `why_it_ended()` returns after a run that this hook ended.
+  /// What `why_it_ended()` ends with after a run that this hook ended; in a job, others than the first process say
+  /// whose reason it is before that.
   static constexpr const char* kTimeLimit = "time limit";
 
   explicit TimeLimitHook(detail::NoOptions = {}) : TimeLimitHook(Options{}) {}
