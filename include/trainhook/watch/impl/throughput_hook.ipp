@@ -4,10 +4,14 @@
 #include <trainhook/watch/throughput_hook.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -24,10 +28,13 @@ namespace trainhook::detail {
 
 std::optional<double> resident_bytes() {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/statm", "re"), &std::fclose);
-  unsigned long long all = 0;
-  unsigned long long resident = 0;
-  if (file == nullptr || std::fscanf(file.get(), "%llu %llu", &all, &resident) != 2) return std::nullopt;
-  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (file == nullptr) return std::nullopt;
+  std::array<char, 128> text{};  // pages: of the program, of those in RAM, ...
+  const char* const end = text.data() + std::fread(text.data(), 1, text.size(), file.get());
+  const char* const second = std::find(static_cast<const char*>(text.data()), end, ' ');
+  std::uint64_t pages = 0;
+  if (second == end || std::from_chars(second + 1, end, pages).ec != std::errc()) return std::nullopt;
+  return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
 inline void check_count(std::string_view what, double per_step, bool has_function) {

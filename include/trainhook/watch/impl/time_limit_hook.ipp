@@ -34,6 +34,7 @@ inline std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 inline std::string_view environment(const char* name) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the library does not change the environment
   const char* const value = std::getenv(name);
   return value != nullptr ? std::string_view(value) : std::string_view();
 }
@@ -78,6 +79,7 @@ inline std::string slurm_job() {
 inline std::optional<std::int64_t> end_by_squeue(const std::string& job) {
   const std::string command = fmt::format("SLURM_TIME_FORMAT=standard timeout 10 squeue -h -j {} -o %e 2>/dev/null",
                                           job);  // it waits for a busy server
+  // NOLINTNEXTLINE(cert-env33-c): the command is ours, and the job's name has digits only
   std::FILE* const output = popen(command.c_str(), "r");
   if (output == nullptr) return std::nullopt;
   std::array<char, 64> line{};
