@@ -99,14 +99,14 @@ TEST(Keep, ABestCheckpointHookHasItsOwn) {
 TEST(Keep, IsRefusedBesideOtherWaysToSayIt) {
   testing::MemoryFileSystem disk;
   LoopSession loop;
-  EXPECT_THROW(monitored_training_session(
-                   loop, {.checkpoint_dir = "run", .max_to_keep = 3, .keep = {LatestN(3)}, .file_system = &disk}),
+  EXPECT_THROW(static_cast<void>(monitored_training_session(
+                   loop, {.checkpoint_dir = "run", .max_to_keep = 3, .keep = {LatestN(3)}, .file_system = &disk})),
                InvalidArgumentError);
   LoopSession other;
-  EXPECT_THROW(monitored_training_session(other, {.checkpoint_dir = "run",
-                                                  .scaffold = std::make_shared<Scaffold>(),
-                                                  .keep = {LatestN(3)},
-                                                  .file_system = &disk}),
+  EXPECT_THROW(static_cast<void>(monitored_training_session(other, {.checkpoint_dir = "run",
+                                                                    .scaffold = std::make_shared<Scaffold>(),
+                                                                    .keep = {LatestN(3)},
+                                                                    .file_system = &disk})),
                InvalidArgumentError);
 }
 

@@ -249,13 +249,13 @@ TEST(SaveOnException, WithoutItNothingIsSaved) {
 TEST(SaveOnException, BelongsToASaver) {
   testing::MemoryFileSystem disk;
   LoopSession loop;
-  EXPECT_THROW(monitored_training_session(loop, {.save_on_exception = true, .file_system = &disk}),
+  EXPECT_THROW(static_cast<void>(monitored_training_session(loop, {.save_on_exception = true, .file_system = &disk})),
                InvalidArgumentError);
   LoopSession other;
-  EXPECT_THROW(monitored_training_session(other, {.checkpoint_dir = "run",
-                                                  .save_on_exception = true,
-                                                  .hooks = {CheckpointSaverHook({.save_steps = 1})},
-                                                  .file_system = &disk}),
+  EXPECT_THROW(static_cast<void>(monitored_training_session(other, {.checkpoint_dir = "run",
+                                                                    .save_on_exception = true,
+                                                                    .hooks = {CheckpointSaverHook({.save_steps = 1})},
+                                                                    .file_system = &disk})),
                InvalidArgumentError);
 }
 
