@@ -108,6 +108,12 @@ struct Saving {
   Saver saver;
 };
 
+/// What a process that keeps all has left.
+void save_all(FileSystem& disk, testing::ManualClock& clock, const Steps& steps) {
+  Saving process(disk, clock, {LatestN(9)});
+  for (const std::int64_t step : steps) process.save(step);
+}
+
 std::vector<std::string> on_disk(FileSystem& disk) { return checkpoints_on_disk(disk, "run"); }
 
 TEST(KeepRule, ASaverGoesOnWhereAnotherProcessEnded) {
@@ -128,10 +134,7 @@ TEST(KeepRule, OtherRulesOfALaterProcessHoldForWhatIsThere) {
   const testing::LogLines quiet;
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
-  {
-    Saving first(disk, clock, {LatestN(9)});
-    for (std::int64_t step = 0; step < 50; step += 10) first.save(step);
-  }
+  save_all(disk, clock, {0, 10, 20, 30, 40});
   Saving second(disk, clock, {LatestN(1)});
   second.save(50);
   EXPECT_EQ(on_disk(disk), std::vector<std::string>{"run/model.ckpt-50"});
@@ -141,10 +144,7 @@ TEST(KeepRule, TheOrderInWhichAKilledProcessListedDoesNotCount) {
   const testing::LogLines quiet;
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
-  {
-    Saving first(disk, clock, {LatestN(9)});
-    for (const std::int64_t step : {1'000, 1'500, 2'000}) first.save(step);
-  }
+  save_all(disk, clock, {1'000, 1'500, 2'000});
   CheckpointState state = *get_checkpoint_state(disk, "run");  // what goes, then what stays
   std::swap(state.all_model_checkpoint_paths[0], state.all_model_checkpoint_paths[1]);
   std::swap(state.all_model_checkpoint_timestamps[0], state.all_model_checkpoint_timestamps[1]);
@@ -158,10 +158,7 @@ TEST(KeepRule, ABestCheckpointThatCannotBeReadNowStays) {
   const testing::LogLines log;
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
-  {
-    Saving first(disk, clock, {LatestN(9)});
-    for (std::int64_t step = 0; step < 30; step += 10) first.save(step);
-  }
+  save_all(disk, clock, {0, 10, 20});
   testing::FaultyFileSystem faulty(disk);
   faulty.set_callback([](testing::FileOperation operation, const std::string& path) {
     if (operation == testing::FileOperation::OpenReadable && path.ends_with("-10.index"))
@@ -183,10 +180,7 @@ TEST(KeepRule, ASaverTidiesUpAfterAKilledProcess) {
   const testing::LogLines quiet;
   testing::MemoryFileSystem disk;
   testing::ManualClock clock;
-  {
-    Saving first(disk, clock, {LatestN(9)});
-    for (std::int64_t step = 0; step < 50; step += 10) first.save(step);
-  }
+  save_all(disk, clock, {0, 10, 20, 30, 40});
   Saving second(disk, clock, {LatestN(2)});
   second.saver.tidy("run/model.ckpt");
   EXPECT_EQ(on_disk(disk), (std::vector<std::string>{"run/model.ckpt-30", "run/model.ckpt-40"}));
