@@ -174,6 +174,27 @@ class Environment {
   std::optional<std::string> before_;
 };
 
+/// A job of Slurm: its `squeue` is a script that notes how it is called.
+struct Slurm {
+  void answer(const std::string& text) const {
+    const std::string squeue = folder.file("squeue");
+    std::ofstream(squeue, std::ios::trunc)
+        << "#!/bin/sh\necho \"$@\" >>" << folder.file("calls") << "\necho " << text << '\n';
+    std::filesystem::permissions(squeue, std::filesystem::perms::owner_all);
+  }
+  static std::string local(double wall_seconds) {
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(wall_seconds)));
+  }
+  static std::string path() {
+    const char* const now = std::getenv("PATH");
+    return now != nullptr ? now : "/usr/bin:/bin";
+  }
+
+  support::TemporaryFolder folder;
+  Environment search{"PATH", folder.path() + ":" + path()};
+  Environment id{"SLURM_JOB_ID", "17"};
+};
+
 TEST(TimeLimitHook, WithoutSlurmThereIsNoLimit) {
   ::unsetenv("SLURM_JOB_END_TIME");
   ::unsetenv("SLURM_JOB_ID");
@@ -192,23 +213,15 @@ TEST(TimeLimitHook, KnowsWhenAJobOfSlurmEnds) {
 }
 
 TEST(TimeLimitHook, WhatSlurmDoesNotAnswerIsAsBefore) {
-  const support::TemporaryFolder folder;
-  const std::string squeue = folder.file("squeue");
-  const auto answer = [&](const std::string& text) {
-    std::ofstream(squeue, std::ios::trunc) << "#!/bin/sh\necho " << text << '\n';
-    std::filesystem::permissions(squeue, std::filesystem::perms::owner_all);
-  };
+  Slurm slurm;
+  const auto answer = [&](const std::string& text) { slurm.answer(text); };
   Job job;
   job.step = [] { return Duration(10s); };
   const double now = job.clock.wall_seconds();
-  const char* const path = std::getenv("PATH");
-  const Environment search("PATH", folder.path() + ":" + (path != nullptr ? path : "/usr/bin:/bin"));
-  const Environment id("SLURM_JOB_ID", "17");
   answer("N/A");  // not yet
   job.save = [&] {
     const bool is_known = job.clock.wall_seconds() > now + 1'000;
-    answer(is_known ? "error"
-                    : fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(now + 3'000))));
+    answer(is_known ? "error" : Slurm::local(now + 3'000));
     return Duration(1s);
   };
   EXPECT_EQ(job.train(TimeLimitHook()), TimeLimitHook::kTimeLimit);
@@ -230,20 +243,11 @@ TEST(TimeLimitHook, AResumedRunSavesSoonToKnowWhatItTakes) {
 }
 
 TEST(TimeLimitHook, AsksSlurmAgainSinceALimitCanBeChanged) {
-  const support::TemporaryFolder folder;
-  const std::string squeue = folder.file("squeue");
-  const auto answer = [&](double wall_seconds) {  // which a job gets that was given more time
-    std::ofstream(squeue, std::ios::trunc)
-        << "#!/bin/sh\necho \"$@\" >>" << folder.file("calls") << "\necho "
-        << fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(wall_seconds))) << '\n';
-    std::filesystem::permissions(squeue, std::filesystem::perms::owner_all);
-  };
+  Slurm slurm;
+  const auto answer = [&](double wall_seconds) { slurm.answer(Slurm::local(wall_seconds)); };
   Job job;
   job.step = [] { return Duration(10s); };
   const double now = job.clock.wall_seconds();
-  const char* const path = std::getenv("PATH");
-  const Environment search("PATH", folder.path() + ":" + (path != nullptr ? path : "/usr/bin:/bin"));
-  const Environment id("SLURM_JOB_ID", "17");
   const Environment end("SLURM_JOB_END_TIME",
                         std::to_string(static_cast<std::int64_t>(now) + 30));  // of the submission
   answer(now + 1'000);
@@ -255,7 +259,7 @@ TEST(TimeLimitHook, AsksSlurmAgainSinceALimitCanBeChanged) {
   const double took = job.clock.wall_seconds() - now;
   EXPECT_GT(took, 2'900);
   EXPECT_LT(took, 3'000);
-  std::ifstream calls(folder.file("calls"));
+  std::ifstream calls(slurm.folder.file("calls"));
   std::string line;
   int count = 0;
   for (; std::getline(calls, line); ++count) EXPECT_EQ(line, "-h -j 17 -o %e");
