@@ -215,7 +215,9 @@ void Retention::add(const std::string& prefix, double time) {
 void Retention::tidy(double now) noexcept {
   if (kept_.empty() || keeps_all()) return;
   try {
-    if (is_listed_ && !directory_.has_records() && too_many(now).empty()) return;
+    const bool is_enough =
+        rules_ == nullptr ? kept_.size() <= static_cast<std::size_t>(policy_.max_to_keep) : too_many(now).empty();
+    if (is_listed_ && !directory_.has_records() && is_enough) return;
     list_and_remove(now);
   } catch (...) {
     log_warning("checkpoints in {} could not be tidied up, which is tried again at the next save: {}",
